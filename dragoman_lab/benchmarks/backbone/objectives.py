@@ -69,25 +69,25 @@ def fine_tuned(options: argparse.Namespace, source: Path, seed: int, folder: Pat
     pairs = [(TRANSLATED, "en"), ("en", TRANSLATED)]
     translator = cast(VecoTranslator, load_translator(str(folder / "model")))
     scores = translation(translator, options.data, pairs, sentences=options.sentences, beam=1)
-    found = {name: statistics.mean(score[name] for score in scores.values()) for name in ("bleu", "chrf")}
-    return found | {"loss": nats_per_subword(translator, options.data, pairs, sentences=options.sentences)}
+    means = {name: statistics.mean(score[name] for score in scores.values()) for name in ("bleu", "chrf")}
+    return means | {"loss": nats_per_subword(translator, options.data, pairs, sentences=options.sentences)}
 
 
 def measure(options: argparse.Namespace, row: str, seed: int) -> dict[str, float]:
     """All measures of one row and seed; saved measures are reused."""
     folder = options.output / row.replace(" ", "_") / str(seed)
-    known = folder / "measures.json"
-    if known.exists():
-        return dict(json.loads(known.read_text(encoding="utf-8")))
+    path = folder / "measures.json"
+    if path.exists():
+        return dict(json.loads(path.read_text(encoding="utf-8")))
     model = backbone(options, ROWS[row], seed, folder / "backbone")
     encoder = load_encoder(str(model))
-    found = retrieval(encoder, options.data, LANGUAGES)
+    accuracies = retrieval(encoder, options.data, LANGUAGES)
     done = {
-        "retrieval en to X": statistics.mean(found[f"en-{one}"] for one in LANGUAGES),
-        "retrieval X to en": statistics.mean(found[f"{one}-en"] for one in LANGUAGES),
+        "retrieval en to X": statistics.mean(accuracies[f"en-{language}"] for language in LANGUAGES),
+        "retrieval X to en": statistics.mean(accuracies[f"{language}-en"] for language in LANGUAGES),
     }
     tagging = tag_from_english(encoder, options.data, LANGUAGES, steps=options.tagging_steps, seed=seed)
-    done["tagging zero-shot"] = statistics.mean(tagging[one] for one in LANGUAGES)
+    done["tagging zero-shot"] = statistics.mean(tagging[language] for language in LANGUAGES)
     done["tagging en"] = tagging["en"]
     if row == FULL:
         starts: dict[str, dict[str, Any]] = {
@@ -96,16 +96,16 @@ def measure(options: argparse.Namespace, row: str, seed: int) -> dict[str, float
         for name, settings in starts.items():
             scores = fine_tuned(options, model, seed, folder / name.replace(" ", "_"), **settings)
             done |= {f"BLEU {name}": scores["bleu"], f"chrF {name}": scores["chrf"], f"loss {name}": scores["loss"]}
-    known.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
     return done
 
 
 def table(rows: dict[str, list[dict[str, float]]]) -> str:
     """Mean and standard deviation over the seeds, one row per set of objectives."""
-    names = list(dict.fromkeys(name for measured in rows.values() for one in measured for name in one))
+    names = list(dict.fromkeys(name for measured in rows.values() for measures in measured for name in measures))
     lines = ["| objectives | " + " | ".join(names) + " |", "|" + "---|" * (len(names) + 1)]
     for row, measured in rows.items():
-        cells = [_cell([one[name] for one in measured if name in one]) for name in names]
+        cells = [_cell([measures[name] for measures in measured if name in measures]) for name in names]
         lines.append("| " + " | ".join([row, *cells]) + " |")
     return "\n".join(lines) + "\n"
 

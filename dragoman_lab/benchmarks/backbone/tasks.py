@@ -38,22 +38,24 @@ CHARACTER_LEVEL = {"zh": "zh", "ja": "char", "th": "char"}
 """sacrebleu's tokenisation of languages without spaces; others use its default, 13a."""
 
 
-def flores(data: Path, language: str) -> list[str]:
+def flores(data_folder: Path, language: str) -> list[str]:
     """The 1,012 sentences of FLORES-200 devtest, parallel across languages."""
-    with gzip.open(data / "flores200" / f"{language}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(data_folder / "flores200" / f"{language}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line)["text"] for line in lines]
 
 
-def retrieval(encoder: Encoder, data: Path, languages: Sequence[str], layer: int | None = None) -> dict[str, float]:
+def retrieval(
+    encoder: Encoder, data_folder: Path, languages: Sequence[str], layer: int | None = None
+) -> dict[str, float]:
     """Accuracy in percent of retrieving a sentence's translation by inner product, `en-xx` and `xx-en`."""
     sentences = SentenceEncoder(encoder, layer)
-    english, found = sentences.encode(flores(data, "en")), {}
+    english, accuracies = sentences.encode(flores(data_folder, "en")), {}
     for language in languages:
-        scores = english @ sentences.encode(flores(data, language)).T
+        scores = english @ sentences.encode(flores(data_folder, language)).T
         right = np.arange(len(scores))
-        found[f"en-{language}"] = float((scores.argmax(1) == right).mean() * 100)
-        found[f"{language}-en"] = float((scores.argmax(0) == right).mean() * 100)
-    return found
+        accuracies[f"en-{language}"] = float((scores.argmax(1) == right).mean() * 100)
+        accuracies[f"{language}-en"] = float((scores.argmax(0) == right).mean() * 100)
+    return accuracies
 
 
 @dataclass(frozen=True)
@@ -65,17 +67,17 @@ class Tagged:
     tags: list[int]
 
 
-def tagged(encoder: Encoder, path: Path, tags: dict[str, int]) -> list[Tagged]:
+def read_tagged(encoder: Encoder, path: Path, tags: dict[str, int]) -> list[Tagged]:
     """The sentences of a CoNLL-U file that fit into the encoder; new tags are added to `tags`."""
     done = []
     for words, labels in _conllu(path):
         parts = [part.ids for part in encoder.subwords(words)]
         firsts = np.cumsum([0, *map(len, parts)])[:-1]
-        ids = [one for part in parts for one in part]
-        kept = [number for number, part in enumerate(parts) if part]
+        ids = [subword for part in parts for subword in part]
+        positions = [position for position, part in enumerate(parts) if part]
         if len(ids) <= encoder.room:
-            numbers = [tags.setdefault(labels[number], len(tags)) for number in kept]
-            done.append(Tagged(ids, [int(firsts[number]) for number in kept], numbers))
+            tag_ids = [tags.setdefault(labels[position], len(tags)) for position in positions]
+            done.append(Tagged(ids, [int(firsts[position]) for position in positions], tag_ids))
     return done
 
 
@@ -94,14 +96,14 @@ def _conllu(path: Path) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def tag_from_english(
-    encoder: Encoder, data: Path, languages: Sequence[str] = POS_LANGUAGES, *, steps: int, seed: int
+    encoder: Encoder, data_folder: Path, languages: Sequence[str] = POS_LANGUAGES, *, steps: int, seed: int
 ) -> dict[str, float]:
     """Accuracy in percent, per language, of a tagger that is fine-tuned only on English, together with the encoder.
 
     The tagger is one linear layer over the last state of each word's first subword. The encoder is modified.
     """
     tags: dict[str, int] = {}
-    train = tagged(encoder, data / "tagging" / "ud_pos" / "en" / "train.conllu.gz", tags)
+    train = read_tagged(encoder, data_folder / "tagging" / "ud_pos" / "en" / "train.conllu.gz", tags)
     head = nn.Linear(encoder.width, len(tags) + 8)  # some tags may occur only in other languages
     torch.nn.init.normal_(head.weight, std=0.02, generator=torch.Generator().manual_seed(seed))
     optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()], lr=5e-4)
@@ -109,59 +111,59 @@ def tag_from_english(
     encoder.train()
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = 5e-4 * min(1.0, (step + 1) / 50) * (1 - step / steps)
-        batch = [train[one] for one in random.choice(len(train), 32, replace=False)]
+        batch = [train[index] for index in random.choice(len(train), 32, replace=False)]
         with autocast("cpu"):
             logits = _tag(encoder, head, batch)
-        loss = F.cross_entropy(logits.float(), torch.tensor([tag for one in batch for tag in one.tags]))
+        loss = F.cross_entropy(logits.float(), torch.tensor([tag for sentence in batch for tag in sentence.tags]))
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
     encoder.eval()
-    found = {}
+    accuracies = {}
     for language in ("en", *languages):
-        test = tagged(encoder, data / "tagging" / "ud_pos" / language / "test.conllu.gz", tags)
+        test = read_tagged(encoder, data_folder / "tagging" / "ud_pos" / language / "test.conllu.gz", tags)
         right = total = 0
         with torch.inference_mode():
             for first in range(0, len(test), 32):
                 batch = test[first : first + 32]
                 predictions = _tag(encoder, head, batch).argmax(-1)
-                truth = torch.tensor([tag for one in batch for tag in one.tags])
+                truth = torch.tensor([tag for sentence in batch for tag in sentence.tags])
                 right, total = right + int((predictions == truth).sum()), total + len(truth)
-        found[language] = 100 * right / total
-    return found
+        accuracies[language] = 100 * right / total
+    return accuracies
 
 
 def _tag(encoder: Encoder, head: nn.Linear, batch: Sequence[Tagged]) -> Tensor:
-    ids, mask = encoder.batch([one.ids for one in batch])
+    ids, mask = encoder.batch([sentence.ids for sentence in batch])
     before = len(encoder.framed([])) // 2  # special tokens before the text
-    rows = torch.tensor([row for row, one in enumerate(batch) for _ in one.firsts])
-    columns = torch.tensor([first + before for one in batch for first in one.firsts])
+    rows = torch.tensor([row for row, sentence in enumerate(batch) for _ in sentence.firsts])
+    columns = torch.tensor([first + before for sentence in batch for first in sentence.firsts])
     logits: Tensor = head(encoder(ids, mask)[-1][rows, columns])
     return logits
 
 
 def translation(
-    translator: Translator, data: Path, pairs: Sequence[tuple[str, str]], *, sentences: int = 1012, beam: int = 5
+    translator: Translator, data_folder: Path, pairs: Sequence[tuple[str, str]], *, sentences: int = 1012, beam: int = 5
 ) -> dict[str, dict[str, float]]:
     """BLEU and chrF by sacrebleu on the first `sentences` of FLORES-200 devtest, and sentences per second."""
-    found = {}
+    scores = {}
     for source, target in pairs:
-        texts, references = flores(data, source)[:sentences], flores(data, target)[:sentences]
+        texts, references = flores(data_folder, source)[:sentences], flores(data_folder, target)[:sentences]
         started = time.perf_counter()
-        predictions = [one.text for one in translator.translate(texts, source, target, beam=beam)]
+        predictions = [hypothesis.text for hypothesis in translator.translate(texts, source, target, beam=beam)]
         seconds = time.perf_counter() - started
         tokenize = CHARACTER_LEVEL.get(target, "13a")
         bleu = sacrebleu.corpus_bleu(predictions, [references], tokenize=tokenize)
-        found[f"{source}-{target}"] = {
+        scores[f"{source}-{target}"] = {
             "bleu": bleu.score,
             "chrf": sacrebleu.corpus_chrf(predictions, [references]).score,
             "sentences_per_second": len(texts) / seconds,
         }
-    return found
+    return scores
 
 
 def nats_per_subword(
-    translator: VecoTranslator, data: Path, pairs: Sequence[tuple[str, str]], *, sentences: int = 1012
+    translator: VecoTranslator, data_folder: Path, pairs: Sequence[tuple[str, str]], *, sentences: int = 1012
 ) -> float:
     """Mean cross-entropy of FLORES devtest's translations given their sources, including `</s>`, over all pairs.
 
@@ -170,11 +172,13 @@ def nats_per_subword(
     model, vocabulary = translator.model, translator.vocabulary
     room, total, count = model.encoder.config.max_length - 2, 0.0, 0
     for source, target in pairs:
-        rows = zip(*(vocabulary.ids(flores(data, one)[:sentences]) for one in (source, target)), strict=True)
-        kept = [(x, y) for x, y in rows if max(len(x), len(y)) <= room]
+        rows = zip(
+            *(vocabulary.ids(flores(data_folder, language)[:sentences]) for language in (source, target)), strict=True
+        )
+        sentence_pairs = [(x, y) for x, y in rows if max(len(x), len(y)) <= room]
         start = vocabulary.special(f"<to:{target}>")
-        for first in range(0, len(kept), 16):
-            batch = kept[first : first + 16]
+        for first in range(0, len(sentence_pairs), 16):
+            batch = sentence_pairs[first : first + 16]
             encoder_input = padded([[BOS, *x, EOS] for x, _ in batch], torch.device("cpu"))
             decoder_input = padded([[start, *y, EOS] for _, y in batch], torch.device("cpu"))
             subwords = int(decoder_input[1][:, 1:].sum())
@@ -197,14 +201,14 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(options.encoder)
-    trained = [one for one in known_languages(options.encoder) if one != "en"]
+    trained = [language for language in training_languages(options.encoder) if language != "en"]
     done: dict[str, Any] = {"retrieval": retrieval(encoder, options.data, trained, options.layer)}
     if not options.no_tagging:
         done["tagging"] = tag_from_english(encoder, options.data, steps=400, seed=1)
     if options.translator:
         translator = load_translator(options.translator)
         translated = options.translated.split(",") if options.translated else trained
-        pairs = [pair for one in translated for pair in ((one, "en"), ("en", one))]
+        pairs = [pair for language in translated for pair in ((language, "en"), ("en", language))]
         done["translation"] = translation(translator, options.data, pairs, sentences=options.sentences)
     (options.output / "tasks.json").write_text(json.dumps(done, indent=2) + "\n", encoding="utf-8")
     table = markdown(done, trained)
@@ -212,7 +216,7 @@ def main() -> None:
     print(table)  # noqa: T201
 
 
-def known_languages(name_or_path: str) -> list[str]:
+def training_languages(name_or_path: str) -> list[str]:
     """The training languages of a VECO folder."""
     return list(json.loads((Path(name_or_path) / "config.json").read_text(encoding="utf-8"))["languages"])
 
@@ -222,11 +226,13 @@ def markdown(done: dict[str, Any], languages: Sequence[str]) -> str:
     heads = ["language", "en→xx", "xx→en", "BLEU en→xx", "BLEU xx→en", "chrF en→xx", "chrF xx→en", "tagging"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     translated = done.get("translation", {})
-    for one in languages:
-        cells = [one, *(f"{done['retrieval'][name]:.1f}" for name in (f"en-{one}", f"{one}-en"))]
+    for language in languages:
+        cells = [language, *(f"{done['retrieval'][name]:.1f}" for name in (f"en-{language}", f"{language}-en"))]
         for measure in ("bleu", "chrf"):
-            cells += [f"{translated[n][measure]:.1f}" if n in translated else "" for n in (f"en-{one}", f"{one}-en")]
-        tagging = done.get("tagging", {}).get(one)
+            cells += [
+                f"{translated[n][measure]:.1f}" if n in translated else "" for n in (f"en-{language}", f"{language}-en")
+            ]
+        tagging = done.get("tagging", {}).get(language)
         lines.append("| " + " | ".join([*cells, f"{tagging:.1f}" if tagging is not None else ""]) + " |")
     return "\n".join(lines) + "\n"
 

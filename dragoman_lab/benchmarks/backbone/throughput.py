@@ -92,8 +92,8 @@ def our_step(config: VecoConfig, rows: Tensor) -> Callable[[], object]:
 
     def step() -> None:
         with torch.autocast(rows.device.type, BF16):
-            found = losses(model, pairs, ["is"], generator, rows.device)
-        (found["is"] / 2).backward()
+            step_losses = losses(model, pairs, ["is"], generator, rows.device)
+        (step_losses["is"] / 2).backward()
         optimizer.step()
         optimizer.zero_grad()
 
@@ -141,19 +141,22 @@ def main() -> None:
         options.matrix or (8192 if options.device == "cuda" else 2048), options.device
     )
     work = {"matrix product": product, "encoder, ours": ours(config, ids, mask),
-            **{f"encoder, {one}": berts(bert, one, ids, mask) for one in ATTENTIONS},
+            **{f"encoder, {attention}": berts(bert, attention, ids, mask) for attention in ATTENTIONS},
             "masked-LM step, ours": our_step(config, ids),
-            **{f"masked-LM step, {one}": berts_step(bert, one, ids) for one in ATTENTIONS}}  # fmt: skip
+            **{f"masked-LM step, {attention}": berts_step(bert, attention, ids)
+               for attention in ATTENTIONS}}  # fmt: skip
     rates: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(options.rounds):
-        for name, one in work.items():
-            rates[name].append(rate(one, options.seconds, options.device))
+        for name, step in work.items():
+            rates[name].append(rate(step, options.seconds, options.device))
     report(options, rates, product_operations, operations(config, options.batch, options.length))
 
 
 def report(options: argparse.Namespace, rates: dict[str, list[float]], product: float, encoder: float) -> None:
-    matrix = [one * product for one in rates["matrix product"]]
-    share = statistics.median(one * encoder / m for one, m in zip(rates["encoder, ours"], matrix, strict=True))
+    matrix = [product_rate * product for product_rate in rates["matrix product"]]
+    share = statistics.median(
+        encoder_rate * encoder / m for encoder_rate, m in zip(rates["encoder, ours"], matrix, strict=True)
+    )
     lines = [
         f"{options.layers} layers of {options.width}, {options.batch} x {options.length} subwords, {options.device}, "
         f"{torch.get_num_threads()} threads, torch {torch.__version__}",

@@ -91,7 +91,7 @@ class Watcher:
         seen: dict[str, float] = json.loads(self._process.stdout.readline())
         return seen
 
-    def settled(self) -> float:
+    def settle(self) -> float:
         """The memory of now, MiB; what was seen until now is forgotten."""
         self.report()
         time.sleep(_SETTLE_SECONDS)
@@ -122,7 +122,7 @@ def send(target: Target, request: Request) -> str:
 
 def try_input(service: Service, watcher: Watcher, tried: Input) -> Cost:
     """Send an input, wait until searches are answered again, and say what was seen."""
-    before = watcher.settled()
+    before = watcher.settle()
     if tried.scenario:
         SCENARIOS[tried.scenario](service.target)
         statuses: Counter[str] = Counter()
@@ -219,7 +219,7 @@ def main() -> None:
     for name, checkout in (("before", arguments.baseline), ("now", ROOT)):
         if checkout is not None:
             inputs = enumerate(generate(arguments.inputs, arguments.seed), 1)
-            chosen = (made for number, made in inputs if not arguments.only or number in arguments.only)
+            chosen = (hostile_input for index, hostile_input in inputs if not arguments.only or index in arguments.only)
             tried[name] = measure(checkout.resolve(), chosen)
             print(f"{name}\n{summary(tried[name])}")  # noqa: T201
     if arguments.output:

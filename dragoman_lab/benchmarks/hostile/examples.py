@@ -39,7 +39,7 @@ def _search(query: str, role: str = "search", **more: object) -> Request:
     return Request(role, "POST", "/v1/search", body, leave=_LEAVE)
 
 
-def _timed(service: Service, request: Request) -> tuple[float, str]:
+def _time_request(service: Service, request: Request) -> tuple[float, str]:
     begun = time.monotonic()
     status = send(service.target, request)
     return time.monotonic() - begun, status
@@ -76,7 +76,7 @@ def large_bodies(service: Service, watcher: Watcher) -> str:
 
 def packed_table(service: Service, watcher: Watcher) -> str:
     """A packed table of a million entries, bytes an entry."""
-    rows = (f"source{number // 2}\tZiel{number}\t0.{number % 9 + 1}\n" for number in range(1_000_000))
+    rows = (f"source{index // 2}\tZiel{index}\t0.{index % 9 + 1}\n" for index in range(1_000_000))
     body = gzip.compress("".join(rows).encode(), 1)
     path = "/v1/tables/packed?source=en&target=de&format=tsv&dry_run=true"
     status = send(service.target, Request("admin", "PUT", path, body, TEXT, leave=600))
@@ -87,7 +87,9 @@ def packed_table(service: Service, watcher: Watcher) -> str:
 def grouped_digits(service: Service, watcher: Watcher) -> str:
     """32 kB of 1.000.000…0 ཀ to rerank."""
     body = {"query": "x", "document_language": "de", "documents": ["1" + ".000" * 8000 + "0 ཀ", "a"]}
-    seconds, status = _timed(service, Request("search", "POST", "/v1/rerank", json.dumps(body).encode(), leave=_LEAVE))
+    seconds, status = _time_request(
+        service, Request("search", "POST", "/v1/rerank", json.dumps(body).encode(), leave=_LEAVE)
+    )
     return f"{status} after {seconds:.1f} s"
 
 
@@ -101,7 +103,7 @@ def marks(service: Service, watcher: Watcher) -> str:
 def sound_alike(service: Service, watcher: Watcher) -> str:
     """A query of 1.7 kB over 20,000 words that sound alike."""
     query = " ".join(islice(sounding_words(), 7, None, 60))[:1700]
-    seconds, status = _timed(service, _search(query, collections=["sounds"], query_language="en", method="psq"))
+    seconds, status = _time_request(service, _search(query, collections=["sounds"], query_language="en", method="psq"))
     return f"{status} after {seconds:.1f} s"
 
 
@@ -129,8 +131,8 @@ def left_alone(service: Service, watcher: Watcher) -> str:
 def long_documents(service: Service, watcher: Watcher) -> str:
     """A search that finds five documents of five million characters."""
     request = _search("Vulkan Norden gestrichen", collections=["long"], query_language="de", method="psq", rerank=False)
-    first, _ = _timed(service, request)
-    seconds, status = _timed(service, request)
+    first, _ = _time_request(service, request)
+    seconds, status = _time_request(service, request)
     return f"{status} after {first:.1f} s, again after {seconds:.1f} s"
 
 
@@ -138,7 +140,7 @@ def large_answer(service: Service, watcher: Watcher) -> str:
     """The answer of one search for 1,000 hits with all that may be asked of it."""
     words = "Asche Vulkan Flüge Norden Schiffe Hafen Ladung Wasser Krieg Stadt "
     lines = (
-        json.dumps({"id": str(number), "text": words * 20, "metadata": {"a": "b" * 20_000}}) for number in range(1000)
+        json.dumps({"id": str(index), "text": words * 20, "metadata": {"a": "b" * 20_000}}) for index in range(1000)
     )
     with service.client("admin") as client:
         kind = {"Content-Type": NDJSON}
@@ -236,7 +238,7 @@ def slow_uploads(service: Service, watcher: Watcher) -> str:
         thread.start()
         time.sleep(3.0)
         path, line = "/v1/collections/scratch/documents", b'{"id":"quick","text":"Haus"}'
-        seconds, status = _timed(service, Request("admin", "POST", path, line, NDJSON, leave=_LEAVE))
+        seconds, status = _time_request(service, Request("admin", "POST", path, line, NDJSON, leave=_LEAVE))
         stopped.set()
         thread.join()
     return f"{status} after {seconds:.1f} s"
@@ -246,13 +248,13 @@ def activations(service: Service, watcher: Watcher) -> str:
     """200 activations of a table of 20,000 entries."""
     with service.client("admin") as client:
         for version in range(2):
-            rows = "".join(f"term{number}\tZiel{number + version}\n" for number in range(20_000))
+            rows = "".join(f"term{index}\tZiel{index + version}\n" for index in range(20_000))
             path = "/v1/tables/swapped?source=en&target=de&format=tsv&activate=true"
             client.put(path, content=rows, headers={"Content-Type": TEXT}).raise_for_status()
         disk, memory = _disk(service), mebibytes(service.process.pid)
-        for number in range(200):
-            client.post(f"/v1/tables/swapped/versions/{number % 2 + 1}/activate").raise_for_status()
-            client.post("/v1/search", json={"query": f"term{number}", "rerank": False, "method": "psq"})
+        for index in range(200):
+            client.post(f"/v1/tables/swapped/versions/{index % 2 + 1}/activate").raise_for_status()
+            client.post("/v1/search", json={"query": f"term{index}", "rerank": False, "method": "psq"})
     deleted = sum("(deleted)" in _link(path) for path in Path(f"/proc/{service.process.pid}/fd").iterdir())
     more = mebibytes(service.process.pid) - memory
     return f"{more:+.0f} MiB, {deleted} deleted files held, {_disk(service) - disk:+.0f} MiB of disk"
@@ -261,9 +263,9 @@ def activations(service: Service, watcher: Watcher) -> str:
 def table_choices(service: Service, watcher: Watcher) -> str:
     """126 searches, each with another choice of tables."""
     with service.client("admin") as admin:
-        names = [f"choice{number}" for number in range(9)]
+        names = [f"choice{index}" for index in range(9)]
         for name in names:
-            rows = "".join(f"term{number}\tZiel{number}\n" for number in range(20_000))
+            rows = "".join(f"term{index}\tZiel{index}\n" for index in range(20_000))
             path = f"/v1/tables/{name}?source=en&target=de&format=tsv&activate=true"
             admin.put(path, content=rows, headers={"Content-Type": TEXT}).raise_for_status()
     disk = _disk(service)
@@ -280,10 +282,10 @@ def collections(service: Service, watcher: Watcher) -> str:
     statuses: dict[int, int] = {}
     until = time.monotonic() + 2 * _LEAVE
     with service.client("admin") as client:
-        for number in range(300):
+        for index in range(300):
             if time.monotonic() > until:
                 break
-            status = client.post("/v1/collections", json={"name": f"many{number}", "language": "de"}).status_code
+            status = client.post("/v1/collections", json={"name": f"many{index}", "language": "de"}).status_code
             statuses[status] = statuses.get(status, 0) + 1
     return ", ".join(f"{count} times {status}" for status, count in sorted(statuses.items()))
 

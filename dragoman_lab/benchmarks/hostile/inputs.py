@@ -101,9 +101,9 @@ def generate(count: int, seed: int) -> Iterator[Input]:
         (5, _connections), (7, _crowd),
     ]  # fmt: skip
     makers = [maker for weight, maker in kinds for _ in range(weight)]
-    chosen = [makers[number * len(makers) // count % len(makers)] for number in range(count)]
+    chosen = [makers[index * len(makers) // count % len(makers)] for index in range(count)]
     draw.shuffle(chosen)
-    return (maker(random.Random(f"{seed}:{number}")) for number, maker in enumerate(chosen))
+    return (maker(random.Random(f"{seed}:{index}")) for index, maker in enumerate(chosen))
 
 
 def _role(draw: random.Random, needed: str) -> str:
@@ -113,10 +113,10 @@ def _role(draw: random.Random, needed: str) -> str:
 def _values(draw: random.Random) -> Input:
     """A list of very many values, of a right or a wrong type."""
     path, form, role = draw.choice(_LISTS)
-    size, value = draw.choice(_SIZES), draw.choice(_VALUES)
-    inner = ",".join([value] * (size // (len(value) + 1)))
+    size, literal = draw.choice(_SIZES), draw.choice(_VALUES)
+    inner = ",".join([literal] * (size // (len(literal) + 1)))
     body = (form % inner).encode()
-    return Input("values", f"{path} {form % value} of {size} bytes", [Request(_role(draw, role), "POST", path, body)])
+    return Input("values", f"{path} {form % literal} of {size} bytes", [Request(_role(draw, role), "POST", path, body)])
 
 
 def _nesting(draw: random.Random) -> Input:
@@ -132,7 +132,7 @@ def _nesting(draw: random.Random) -> Input:
 def _keys(draw: random.Random) -> Input:
     """An object of very many keys, distinct or one again and again."""
     count = draw.choice((1000, 100_000, 2_000_000))
-    names = (f'"k{number}":1' for number in range(count))
+    names = (f'"k{index}":1' for index in range(count))
     inner = ",".join(names if draw.random() < 0.5 else ['"query":"x"'] * count)
     if draw.random() < 0.5:
         body = f'{{"query":"x","documents":[{{"text":"a",{inner}}}]}}'
@@ -164,13 +164,13 @@ def _strings(draw: random.Random) -> Input:
     )
     size = draw.choice((200_000, 4_000_000, 57_000_000))
     unit = draw.choice(("a", "\\u0041", "\\n", "é", "🏳", "\\ud83d\\ude00", "\\ud800", "9"))
-    value = "🏳" * draw.randint(0, 1) + unit * (size // len(unit.encode()))
+    content = "🏳" * draw.randint(0, 1) + unit * (size // len(unit.encode()))
     rest = {"/v1/rerank": '"documents":["a"],', "/v1/qa": '"question":"x",'}.get(path, "")
     if path == "/v1/search" and name != "query":
         rest = '"query":"x",'
-    body = f'{{{rest}"{name}":"{value}"}}'
+    body = f'{{{rest}"{name}":"{content}"}}'
     if unit == "9" and draw.random() < 0.5:
-        body = f'{{{rest}"{name}":{value.strip("🏳")}}}'
+        body = f'{{{rest}"{name}":{content.strip("🏳")}}}'
     return Input("strings", f"{path} {name} of {size} bytes of {unit}", [Request(role, "POST", path, body.encode())])
 
 
@@ -200,8 +200,8 @@ def _text(draw: random.Random) -> Input:
     """A text that repeats a unit, or whose words all differ, wherever a text may stand."""
     language, where = draw.choice(_LANGUAGES), draw.choice(sorted(_PLACES))
     limit, make = _PLACES[where]
-    made = distinct_words if draw.random() < 0.25 else repetition
-    text = made(draw, draw.choice((limit, limit // 4)))
+    compose = distinct_words if draw.random() < 0.25 else repetition
+    text = compose(draw, draw.choice((limit, limit // 4)))
     return Input("text", f"{where} in {language}: {text[:12]!a}…", make(text, language))
 
 
@@ -231,7 +231,7 @@ _PLACES: dict[str, tuple[int, Callable[[str, str], list[Request]]]] = {
     ),
     "reranked documents": (
         _DOCUMENT,
-        lambda text, _: _post("/rerank", {"query": text[:9000], "texts": [text[number:] for number in range(8)]}),
+        lambda text, _: _post("/rerank", {"query": text[:9000], "texts": [text[start:] for start in range(8)]}),
     ),
     "context": (
         _CONTEXT,
@@ -244,11 +244,11 @@ _PLACES: dict[str, tuple[int, Callable[[str, str], list[Request]]]] = {
     "document": (_LINE, _document),
     "title": (_LINE, lambda text, language: _document("a", language, title=text)),
     "entry": (60_000, _entry),
-    "term": (2_000, lambda text, _: [Request("search", "GET", f"/v1/tables/demo-en-de/terms/{_quoted(text)}")]),
+    "term": (2_000, lambda text, _: [Request("search", "GET", f"/v1/tables/demo-en-de/terms/{_quote(text)}")]),
 }
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode())
 
 
@@ -258,7 +258,7 @@ def _queries(draw: random.Random) -> Input:
     words = draw.choice(
         (
             lambda: islice(sounding_words(), draw.randrange(5000), None, 7),
-            lambda: (f"w{number}" for number in range(10_000)),
+            lambda: (f"w{index}" for index in range(10_000)),
             lambda: ("".join(draw.choices("bcdfgklmnprstaeiou", k=draw.choice((3, 60)))) for _ in range(10_000)),
             lambda: ["Asche", "Vulkan", "Flüge", "Norden", "volcano", "ash", "flight", "water", "war"] * 1000,
         )
@@ -295,9 +295,9 @@ def _uploads(draw: random.Random) -> Input:
         "empty lines": b"\n" * 2_000_000,
         "rubbish": b"{}\n[]\nx\n" * 100_000,
         "one line": b"a" * 30_000_000,
-        "numbers": b"".join(b"%d\t%d\n" % (number, number * 7) for number in range(200_000)),
-        "one source": b"".join(b"word\tw%d\n" % number for number in range(200_000)),
-        "documents": b"".join(b'{"id":"%d","text":"Haus %d"}\n' % (number % 5, number) for number in range(20_000)),
+        "numbers": b"".join(b"%d\t%d\n" % (index, index * 7) for index in range(200_000)),
+        "one source": b"".join(b"word\tw%d\n" % index for index in range(200_000)),
+        "documents": b"".join(b'{"id":"%d","text":"Haus %d"}\n' % (index % 5, index) for index in range(20_000)),
         "markup": b"<TEI>" + b"<entry><form><orth>a</orth></form>" * 100_000,
         "entities": b'<!DOCTYPE a [<!ENTITY b "cc">]><TEI>&b;</TEI>',
         "quotes": b'"' * 1_000_000 + b"\n",
@@ -327,7 +327,7 @@ def _jobs(draw: random.Random) -> Input:
         )
     )  # fmt: skip
     many = max(1, min(2000, 8_000_000 // len(line)))
-    body = "\n".join(line.replace("%d", str(number)) for number in range(many)).encode()
+    body = "\n".join(line.replace("%d", str(index)) for index in range(many)).encode()
     kind = "rerank" if "documents" in line else "search"
     path = f"/v1/jobs?type={kind}"
     return Input("jobs", f"{many} lines {line[:40]}…", [Request("jobs", "POST", path, body, NDJSON)])

@@ -83,10 +83,10 @@ class Service:
         self._settings["DRAGOMAN_EMBED"] = "on_demand"  # those of the long documents would take an hour
         for role, scopes in ROLES.items():
             options = [part for scope in scopes for part in ("--scope", scope)]
-            made = self._python(
+            output = self._python(
                 "-m", f"{self._commands}.main", "keys", "create", *options, "--data-dir", str(self.data_dir)
             )
-            self._keys[role] = made.split()[-1]
+            self._keys[role] = output.split()[-1]
         self.start()
         with self.client("admin") as admin:
             for name, language in ((SOUNDS, "de"), (LONG, "de"), (SCRATCH, "de")):
@@ -188,8 +188,8 @@ class Service:
         self.process.wait()
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: setting for name, setting in os.environ.items() if not name.startswith("DRAGOMAN_")}
-        return kept | {"PYTHONPATH": str(self.checkout)} | self._settings
+        inherited = {name: setting for name, setting in os.environ.items() if not name.startswith("DRAGOMAN_")}
+        return inherited | {"PYTHONPATH": str(self.checkout)} | self._settings
 
     def _python(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -203,10 +203,10 @@ class Service:
 def sounding_words(count: int = SOUNDING) -> Iterator[str]:
     """Distinct words with one sequence of consonants, so that all of them sound alike."""
     vowels = "aeiouyäöü"
-    for number in range(count):
+    for index in range(count):
         inner = ""
-        while number:
-            number, digit = divmod(number, len(vowels))
+        while index:
+            index, digit = divmod(index, len(vowels))
             inner += vowels[digit]
         yield f"m{inner}r{inner[::-1]}t{inner[:2]}n"
 
@@ -220,4 +220,4 @@ def _long() -> Sequence[dict[str, str]]:
     sentence = "Der Vulkan stieß Asche aus, und die Flüge nach Norden wurden gestrichen. "
     filler = "Am Hafen lagen viele Schiffe, deren Ladung noch niemand gezählt hatte. "
     text = filler * (LONG_CHARS // len(filler))
-    return [{"id": str(number), "text": text + sentence + f"Bericht {number}."} for number in range(5)]
+    return [{"id": str(index), "text": text + sentence + f"Bericht {index}."} for index in range(5)]

@@ -46,10 +46,10 @@ def records(path: Path) -> list[Any]:
         return [json.loads(line) for line in stream]
 
 
-def paragraphs(data: Path, count: int) -> list[str]:
+def paragraphs(data_folder: Path, count: int) -> list[str]:
     """Runs of German sentences, which overlap if there are too few."""
     sentences: list[str] = []
-    for path in sorted((data / "parallel" / "de-en").glob("*.tsv.gz")):
+    for path in sorted((data_folder / "parallel" / "de-en").glob("*.tsv.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             sentences += [line.split("\t", 1)[0] for line in stream]
     step = max(1, min(SENTENCES, len(sentences) // max(count, 1)))
@@ -59,13 +59,13 @@ def paragraphs(data: Path, count: int) -> list[str]:
 class Engine:
     """The index of the checkout that Python imports, and the translated queries."""
 
-    def __init__(self, data: Path, table: Path, count: int, queries: int, folder: Path) -> None:
+    def __init__(self, data_folder: Path, table: Path, count: int, queries: int, folder: Path) -> None:
         from dragoman.indexes import IndexedDocument, LuceneIndex
         from dragoman.indexes.analysis.pipeline import analysis
 
         self.index = LuceneIndex(folder)
-        texts = [record["text"] for record in records(data / "xquad_r" / "corpus" / "sentence.de.jsonl.gz")]
-        texts += paragraphs(data, count)
+        texts = [record["text"] for record in records(data_folder / "xquad_r" / "corpus" / "sentence.de.jsonl.gz")]
+        texts += paragraphs(data_folder, count)
         self.analyses = {"de": analysis("de")}
         started = time.perf_counter()
         self.index.add([IndexedDocument(key, "de", text) for key, text in enumerate(texts)], self.analyses)
@@ -73,10 +73,11 @@ class Engine:
         self.index_seconds = time.perf_counter() - started
         self.extra = IndexedDocument(len(texts), "de", "Zusatz")
         self.queries = {
-            method: found[:: max(1, len(found) // queries)] for method, found in self._translated(data, table).items()
+            method: translations[:: max(1, len(translations) // queries)]
+            for method, translations in self._translate_queries(data_folder, table).items()
         }
 
-    def _translated(self, data: Path, table: Path) -> dict[str, list[Any]]:
+    def _translate_queries(self, data_folder: Path, table: Path) -> dict[str, list[Any]]:
         from dragoman.engine.query.translation import BM25_OF, identical
         from dragoman.engine.settings import Settings
         from dragoman.indexes.analysis.pipeline import analysis
@@ -90,27 +91,29 @@ class Engine:
         words = merge([Member(read, "table", 1)])
         terms = analysed(words, english, german)
         bridge = Bridge(partial(identical, analysis, "de"))
-        asked = [english.tokens(one["text"]) for one in records(data / "xquad_r" / "queries" / "en.jsonl.gz")]
+        asked = [
+            english.tokens(record["text"]) for record in records(data_folder / "xquad_r" / "queries" / "en.jsonl.gz")
+        ]
         return {
             "psq": [psq(tokens, terms, bridge) for tokens in asked],
             "smt": [smt(tokens, words) for tokens in asked],
             "none": [
-                untranslated(german.tokens(one["text"]))
-                for one in records(data / "xquad_r" / "queries" / "de.jsonl.gz")
+                untranslated(german.tokens(record["text"]))
+                for record in records(data_folder / "xquad_r" / "queries" / "de.jsonl.gz")
             ],
         }
 
     def round(self, clients: int) -> Figures:
         """Ask all queries twice after a refresh, from this many threads."""
-        found: Figures = {}
+        figures: Figures = {}
         for method, queries in self.queries.items():
             self.index.add([self.extra], self.analyses)
             self.index.refresh()
             self.index.explained(queries[0], "de", 1)
-            asked = copied(queries)
+            asked = copy_queries(queries)
             for state in ("cold", "warm"):
-                found[f"{method} {state}"] = self._ask(method, asked, clients)
-        return found
+                figures[f"{method} {state}"] = self._ask(method, asked, clients)
+        return figures
 
     def _ask(self, method: str, queries: list[Any], clients: int) -> tuple[float, float, float, float]:
         parameters = self.parameters[method]
@@ -141,7 +144,7 @@ class Engine:
         }
 
 
-def copied(queries: list[Any]) -> list[Any]:
+def copy_queries(queries: list[Any]) -> list[Any]:
     """The queries as new objects; what several of them share is still shared."""
     return copy.deepcopy(queries)
 
@@ -180,10 +183,10 @@ class Process:
         self._process = subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environment)
         self.index_seconds = float(self._line())
 
-    def ask(self, number: int) -> Any:
+    def ask(self, clients: int) -> Any:
         """The engine's answer to a line."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{number}\n")
+        self._process.stdin.write(f"{clients}\n")
         self._process.stdin.flush()
         return json.loads(self._line())
 
@@ -204,19 +207,22 @@ def compare(count: int, arguments: argparse.Namespace) -> None:
     engines = [Process(name, arguments, count) for name in [str(ROOT), *arguments.baseline]]
     measured: dict[tuple[int, str], list[list[tuple[float, ...]]]] = defaultdict(lambda: [[] for _ in engines])
     for clients in CLIENTS:
-        for number in range(arguments.rounds + 1):
+        for round_index in range(arguments.rounds + 1):
             for place, engine in enumerate(engines):
                 for what, figures in engine.ask(clients).items():
-                    if number:  # the first round is for Java's compiler
+                    if round_index:  # the first round is for Java's compiler
                         measured[clients, what][place].append(figures)
     say = lambda line: print(line, flush=True)  # noqa: T201, E731
-    say(f"\n{count} paragraphs more; seconds of indexing: " + " / ".join(f"{one.index_seconds:.1f}" for one in engines))
+    say(
+        f"\n{count} paragraphs more; seconds of indexing: "
+        + " / ".join(f"{engine.index_seconds:.1f}" for engine in engines)
+    )
     say("| clients | queries | median ms | ratio | 95% ms | searches/s | processor ms |\n" + "|---" * 7 + "|")
     for (clients, what), runs in measured.items():
         medians = [[statistics.median(column) for column in zip(*run, strict=True)] for run in runs]
-        ratios = [f"{medians[0][0] / one[0]:.2f}" for one in medians[1:]]
+        ratios = [f"{medians[0][0] / row[0]:.2f}" for row in medians[1:]]
         cells = [
-            " / ".join(f"{one[column]:.{digits}f}" for one in medians)
+            " / ".join(f"{row[column]:.{digits}f}" for row in medians)
             for column, digits in ((0, 3), (1, 2), (2, 0), (3, 3))
         ]
         say(f"| {clients} | {what} | {cells[0]} | {' / '.join(ratios)} | {' | '.join(cells[1:])} |")

@@ -75,9 +75,9 @@ def lines(path: Path) -> list[dict[str, str]]:
         return [json.loads(line) for line in stream]
 
 
-def passages(data: Path, language: str) -> list[str]:
+def passages(data_folder: Path, language: str) -> list[str]:
     """Runs of sentences that overlap."""
-    texts = [row["text"] for row in lines(data / "flores200" / f"{language}.jsonl.gz")]
+    texts = [row["text"] for row in lines(data_folder / "flores200" / f"{language}.jsonl.gz")]
     return [" ".join(texts[start : start + SENTENCES]) for start in range(0, len(texts) - SENTENCES + 1, STEP)]
 
 
@@ -92,17 +92,17 @@ class Checkout:
         self._indexes: dict[str, Path] = {}
         self.figures: dict[str, Figures] = defaultdict(Figures)
 
-    def prepare(self, data: Path, language: str) -> None:
+    def prepare(self, data_folder: Path, language: str) -> None:
         """Upload the language's table."""
-        pairs = dict.fromkeys(dictionary_pairs(data, language))
+        pairs = dict.fromkeys(dictionary_pairs(data_folder, language))
         if pairs:
             table = "".join(f"{english}\t{foreign}\n" for english, foreign in pairs).encode()
             parameters = {"source": "en", "target": language, "activate": "true"}
             self._client.put(f"/v1/tables/{language}", params=parameters, content=table).raise_for_status()
 
-    def measure(self, language: str, number: int, texts: list[str], questions: list[str]) -> None:
+    def measure(self, language: str, round_index: int, texts: list[str], questions: list[str]) -> None:
         """Import and search once; round 0 is not counted."""
-        name = f"{language}_{number}"
+        name = f"{language}_{round_index}"
         before = self._builds()
         self._client.post("/v1/collections", json={"name": name, "language": language}).raise_for_status()
         body = "".join(
@@ -120,7 +120,7 @@ class Checkout:
             started = time.perf_counter()
             self._client.post("/v1/search", json=asked).raise_for_status()
             times.append(1e3 * (time.perf_counter() - started))
-        if number:
+        if round_index:
             self.figures[language].rates.append(sum(map(len, map(str.encode, texts))) / 1e3 / seconds)
             self.figures[language].times += times
 
@@ -149,14 +149,14 @@ def main() -> None:
     asked = lines(arguments.data / "xquad_r" / "queries" / "en.jsonl.gz")
     questions = [row["text"] for row in asked if part_of(row) == "tune"][: arguments.questions]
     with tempfile.TemporaryDirectory() as folder:
-        checkouts = [Checkout(root, Path(folder, str(number))) for number, root in enumerate(roots)]
+        checkouts = [Checkout(root, Path(folder, str(index))) for index, root in enumerate(roots)]
         for language in arguments.languages:
             texts = passages(arguments.data, language)
             for checkout in checkouts:
                 checkout.prepare(arguments.data, language)
-            for number in range(arguments.rounds + 1):
+            for round_index in range(arguments.rounds + 1):
                 for checkout in checkouts:
-                    checkout.measure(language, number, texts, questions)
+                    checkout.measure(language, round_index, texts, questions)
         for checkout in checkouts:
             checkout.stop()
     say = lambda line: print(line, flush=True)  # noqa: T201, E731

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from dragoman.engine.query.language import Evidence, evidence
-from dragoman_lab.benchmarks.languages.short_queries import LANGUAGES, Query, drawn
+from dragoman_lab.benchmarks.languages.short_queries import LANGUAGES, Query, draw_queries
 
 MIXED = ("cs", "da", "de", "en", "es", "fi", "fr", "id", "it", "kk", "nl", "pt", "ru", "sr", "sw", "tr", "vi")
 COLUMNS = ("letters", "words", "common", "letters alone", "unseen")
@@ -26,20 +26,20 @@ _PENALTY = 1e-3
 _IMPOSSIBLE = -60.0
 
 
-def row(one: Evidence | None) -> list[float]:
+def row(clues: Evidence | None) -> list[float]:
     """The features of a candidate, and whether it is possible at all."""
-    if one is None:
+    if clues is None:
         return [0.0] * len(COLUMNS) + [_IMPOSSIBLE]
-    if one.words is None:
-        return [0.0, 0.0, one.common, one.letters, 1.0, 0.0]
-    return [one.letters, one.words, one.common, 0.0, 0.0, 0.0]
+    if clues.words is None:
+        return [0.0, 0.0, clues.common, clues.letters, 1.0, 0.0]
+    return [clues.letters, clues.words, clues.common, 0.0, 0.0, 0.0]
 
 
 def fit(queries: Sequence[Query], languages: Sequence[str]) -> tuple[NDArray[np.float64], float, float]:
     """The weights, and the shares of the queries that are right by them: of those fitted, and of those held out."""
     candidates = sorted({"en", *languages})
-    found = [evidence(query.text, candidates, lambda language, word: False) for query in queries]
-    features = np.array([[row(one.get(language)) for language in candidates] for one in found])
+    clues_by_query = [evidence(query.text, candidates, lambda language, word: False) for query in queries]
+    features = np.array([[row(clues.get(language)) for language in candidates] for clues in clues_by_query])
     right = np.array([candidates.index(query.language) for query in queries])
     fitted = np.arange(len(queries)) % 2 == 0
 
@@ -65,9 +65,9 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=3_000, help="how many queries of each set; default: 3,000")
     arguments = parser.parse_args()
     for languages in (LANGUAGES, MIXED):
-        queries = drawn(arguments.data, "tune", arguments.size, languages)
+        queries = draw_queries(arguments.data, "tune", arguments.size, languages)
         weights, fitted, held_out = fit(queries, languages)
-        shown = ", ".join(f"{name} {value:.2f}" for name, value in zip(COLUMNS, weights, strict=True))
+        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(COLUMNS, weights, strict=True))
         print(f"{len(languages)} languages: {shown}; right {fitted:.3f}, held out {held_out:.3f}")  # noqa: T201
 
 

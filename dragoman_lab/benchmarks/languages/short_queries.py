@@ -54,7 +54,7 @@ def part(text: str) -> Part:
     return "learn" if first < 128 else "tune" if first < 192 else "test"
 
 
-def cut(question: str, draw: random.Random) -> str:
+def cut_question(question: str, draw: random.Random) -> str:
     """Two to four words of a question in a row; without spaces, two characters count as a word."""
     spaced = " " in question.strip()
     units = question.split() if spaced else [question[at : at + 2] for at in range(0, len(question), 2)]
@@ -63,51 +63,51 @@ def cut(question: str, draw: random.Random) -> str:
     return (" " if spaced else "").join(units[start : start + count])
 
 
-def questions(data: Path, language: str) -> Iterator[str]:
+def questions(data_folder: Path, language: str) -> Iterator[str]:
     """The tuning questions of XQuAD-R in a language, cut; without parts all of whose words the English one has."""
     draw = random.Random(f"{SEED} {language}")
-    english = {row["qid"]: row["text"].casefold() for row in _questions(data, "en")}
-    for row in _questions(data, language):
-        short = cut(row["text"], draw)
+    english = {row["qid"]: row["text"].casefold() for row in _questions(data_folder, "en")}
+    for row in _questions(data_folder, language):
+        short = cut_question(row["text"], draw)
         if language == "en" or not _words(short) <= _words(english[row["qid"]]):
             yield short
 
 
-def utterances(data: Path, language: str) -> Iterator[str]:
+def utterances(data_folder: Path, language: str) -> Iterator[str]:
     """The utterances of xSID in a language."""
-    for line in lines_of(data / "tagging" / "slots" / language / "xsid07.valid.conll.gz"):
+    for line in lines_of(data_folder / "tagging" / "slots" / language / "xsid07.valid.conll.gz"):
         if line.startswith("# text = "):
             yield line.removeprefix("# text = ")
 
 
-def titles(data: Path, language: str) -> Iterator[str]:
+def titles(data_folder: Path, language: str) -> Iterator[str]:
     """Entries of two to four words of the dictionaries of a language and English; those the same in both are left out.
 
     WordNets are not read, as many of their entries are names of species and persons.
     """
-    for text, translation in _pairs(data, language):
+    for text, translation in _pairs(data_folder, language):
         words = 2 if language in ("ja", "th", "zh") else 1 + text.count(" ")
         if 2 <= words <= 4 and len(text) > 1 and text.casefold() != translation.casefold() and "(" not in text:
             yield text
 
 
-def _pairs(data: Path, language: str) -> Iterator[tuple[str, str]]:
+def _pairs(data_folder: Path, language: str) -> Iterator[tuple[str, str]]:
     """The entries of a language's dictionaries, each with its translation."""
     other = "de" if language == "en" else "en"
     for name in (f"{language}-{other}", f"{other}-{language}"):
-        for line in lines_of(data / "dictionaries" / f"{name}.tsv.gz"):
+        for line in lines_of(data_folder / "dictionaries" / f"{name}.tsv.gz"):
             first, second = line.split("\t")[:2]
             yield (first, second) if name.startswith(language) else (second, first)
 
 
-def _written_alike(data: Path, languages: Sequence[str]) -> set[str]:
+def _written_alike(data_folder: Path, languages: Sequence[str]) -> set[str]:
     """Entries of the dictionaries of two languages or more: nobody can tell which one they are in."""
     seen: set[str] = set()
     twice: set[str] = set()
     for language in languages:
-        own = {text.casefold() for text, _ in _pairs(data, language)}
-        twice |= own & seen
-        seen |= own
+        entries = {text.casefold() for text, _ in _pairs(data_folder, language)}
+        twice |= entries & seen
+        seen |= entries
     return twice
 
 
@@ -118,32 +118,34 @@ SOURCES: dict[str, Callable[[Path, str], Iterator[str]]] = {
 }
 
 
-def drawn(data: Path, split: Part, size: int, languages: Sequence[str] = LANGUAGES) -> list[Query]:
+def draw_queries(data_folder: Path, split: Part, size: int, languages: Sequence[str] = LANGUAGES) -> list[Query]:
     """``size`` queries of a split: as many of each language, give or take one, taken from its sources in turn."""
-    found: list[Query] = []
-    alike = _written_alike(data, languages)
+    queries: list[Query] = []
+    alike = _written_alike(data_folder, languages)
     for place, language in enumerate(languages):
-        wanted = size // len(languages) + (place < size % len(languages))
+        count = size // len(languages) + (place < size % len(languages))
         pools = []
         for name, read in SOURCES.items():
-            usable = {text for text in read(data, language) if part(text) == split and len(text) <= _LONGEST}
+            usable = {text for text in read(data_folder, language) if part(text) == split and len(text) <= _LONGEST}
             texts = sorted(text for text in usable if text.casefold() not in alike)
             random.Random(f"{SEED} {split} {language} {name}").shuffle(texts)
             if texts:
                 pools.append([Query(text, language, name) for text in texts])
-        taken = [one for row in zip(*(pool[:wanted] + [None] * wanted for pool in pools), strict=False) for one in row]
-        found += [one for one in taken if one is not None][:wanted]
-    return found
+        taken = [
+            query for row in zip(*(pool[:count] + [None] * count for pool in pools), strict=False) for query in row
+        ]
+        queries += [query for query in taken if query is not None][:count]
+    return queries
 
 
 def wrong(queries: Iterable[Query], languages: Sequence[str], readers: Callable[[Query], Sequence[str]]) -> list[Wrong]:
     """The queries that are taken for ones in another language, with readers of these languages."""
-    found = []
+    mistakes = []
     for query in queries:
         taken = detect(query.text, {"en", *languages}, lambda language, word: False, readers=readers(query))
         if taken.language != query.language:
-            found.append(Wrong(query, taken.language, taken.probability))
-    return found
+            mistakes.append(Wrong(query, taken.language, taken.probability))
+    return mistakes
 
 
 def summary(queries: Sequence[Query], languages: Sequence[str]) -> str:
@@ -161,13 +163,16 @@ def summary(queries: Sequence[Query], languages: Sequence[str]) -> str:
             groups[name].append(query)
     for name in [*languages, *(source for source in SOURCES if source in groups), "all"]:
         total = len(groups[name])
-        counts = [Counter({True: sum(name in _names(one.query) for one in found)})[True] for found in faults.values()]
+        counts = [
+            Counter({True: sum(name in _names(mistake.query) for mistake in wrong_queries)})[True]
+            for wrong_queries in faults.values()
+        ]
         cells = " | ".join(f"{100 * (1 - count / max(1, total)):.1f}%" for count in counts)
         shown.append(f"| {name} | {total} | {cells} |")
     shown.append("")
     shown += [
-        f"{one.query.language} as {one.taken} {one.probability:.2f}: {one.query.text}"
-        for one in faults["English readers"]
+        f"{mistake.query.language} as {mistake.taken} {mistake.probability:.2f}: {mistake.query.text}"
+        for mistake in faults["English readers"]
     ]
     return "\n".join(shown)
 
@@ -176,8 +181,8 @@ def _names(query: Query) -> tuple[str, str, str]:
     return query.language, query.source, "all"
 
 
-def _questions(data: Path, language: str) -> Iterator[dict[str, str]]:
-    rows = map(json.loads, lines_of(data / "xquad_r" / "queries" / f"{language}.jsonl.gz"))
+def _questions(data_folder: Path, language: str) -> Iterator[dict[str, str]]:
+    rows = map(json.loads, lines_of(data_folder / "xquad_r" / "queries" / f"{language}.jsonl.gz"))
     return (row for row in rows if part_of(row) == "tune")
 
 
@@ -201,7 +206,7 @@ def main() -> None:
     parser.add_argument("--languages", default=",".join(LANGUAGES), help="codes, separated by commas")
     arguments = parser.parse_args()
     languages = arguments.languages.split(",")
-    print(summary(drawn(arguments.data, arguments.split, arguments.size, languages), languages))  # noqa: T201
+    print(summary(draw_queries(arguments.data, arguments.split, arguments.size, languages), languages))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -40,14 +40,14 @@ CLOSE = ("de", "es", "fr", "it", "nl", "pt")
 """Languages that are easily taken for each other: they have more examples."""
 
 
-class Text(NamedTuple):
+class LabelledText(NamedTuple):
     """A short text and its language."""
 
     text: str
     language: str
 
 
-def shortened(text: str, draw: random.Random) -> str:
+def shorten(text: str, draw: random.Random) -> str:
     """One to seven words of a text in a row; two to eight characters where it has no spaces."""
     words = text.split()
     if len(words) < 2 and len(text) > 6 and not text.isascii():
@@ -59,24 +59,24 @@ def shortened(text: str, draw: random.Random) -> str:
     return " ".join(words[start : start + size])
 
 
-def sentences(data: Path, draw: random.Random) -> Iterator[Text]:
+def sentences(data_folder: Path, draw: random.Random) -> Iterator[LabelledText]:
     """Parts of the sentences of parallel text, and of their English sides."""
-    for folder in sorted((data / "parallel").glob("*-en")):
+    for folder in sorted((data_folder / "parallel").glob("*-en")):
         rows = []
         for path in sorted(folder.glob("*.tsv.gz")):
             if not any(name in path.name for name in UNNATURAL):
-                found = [fields for line in lines_of(path) if len(fields := line.split("\t")) >= 2]
-                draw.shuffle(found)
-                rows += found[:30_000]
+                pairs = [fields for line in lines_of(path) if len(fields := line.split("\t")) >= 2]
+                draw.shuffle(pairs)
+                rows += pairs[:30_000]
         draw.shuffle(rows)
         language = folder.name.partition("-")[0]
-        yield from (Text(shortened(row[0], draw), language) for row in rows[:60_000])
-        yield from (Text(shortened(row[1], draw), "en") for row in rows[:2_500])
+        yield from (LabelledText(shorten(row[0], draw), language) for row in rows[:60_000])
+        yield from (LabelledText(shorten(row[1], draw), "en") for row in rows[:2_500])
 
 
-def entries(data: Path, draw: random.Random) -> Iterator[Text]:
+def entries(data_folder: Path, draw: random.Random) -> Iterator[LabelledText]:
     """Entries of dictionaries; of English ones a fifth, as many of them explain a word."""
-    for path in sorted((data / "dictionaries").glob("*.tsv.gz")):
+    for path in sorted((data_folder / "dictionaries").glob("*.tsv.gz")):
         if "omw" in path.name:
             continue
         rows = [fields for line in lines_of(path) if len(fields := line.split("\t")) >= 2]
@@ -87,32 +87,34 @@ def entries(data: Path, draw: random.Random) -> Iterator[Text]:
                 if language == "en" and draw.random() > 0.2:
                     continue
                 if language in LANGUAGES and len(text) < 60 and part(text) == "learn":
-                    yield Text(text, language)
+                    yield LabelledText(text, language)
 
 
-def examples(data: Path, seed: int = 1) -> list[Text]:
+def examples(data_folder: Path, seed: int = 1) -> list[LabelledText]:
     """All texts to learn from, at most 44,000 of a language and more of those that are easily confused."""
     draw = random.Random(seed)
-    found = [*sentences(data, draw), *entries(data, draw)]
-    draw.shuffle(found)
-    left = {one: 110_000 if one == "en" else 90_000 if one in CLOSE else 44_000 for one in LANGUAGES}
-    kept = []
-    for one in found:
-        if left[one.language] > 0:
-            left[one.language] -= 1
-            kept.append(one)
-    english = [one.text.split() for one in kept if one.language == "en"]
-    return [_with_english(one, english, draw) for one in kept]
+    texts = [*sentences(data_folder, draw), *entries(data_folder, draw)]
+    draw.shuffle(texts)
+    left = {
+        language: 110_000 if language == "en" else 90_000 if language in CLOSE else 44_000 for language in LANGUAGES
+    }
+    selected = []
+    for example in texts:
+        if left[example.language] > 0:
+            left[example.language] -= 1
+            selected.append(example)
+    english = [example.text.split() for example in selected if example.language == "en"]
+    return [_with_english(example, english, draw) for example in selected]
 
 
-def _with_english(one: Text, english: Sequence[Sequence[str]], draw: random.Random) -> Text:
+def _with_english(example: LabelledText, english: Sequence[Sequence[str]], draw: random.Random) -> LabelledText:
     """One text in eight of those of several words, with English words written as in titles somewhere in it."""
-    words = one.text.split()
-    if one.language == "en" or len(words) < 2 or draw.random() >= 0.12:
-        return one
+    words = example.text.split()
+    if example.language == "en" or len(words) < 2 or draw.random() >= 0.12:
+        return example
     title = [word.capitalize() for word in draw.choice(english)[: draw.randint(1, 4)]]
     place = draw.randint(0, len(words))
-    return one._replace(text=" ".join([*words[:place], *title, *words[place:]]))
+    return example._replace(text=" ".join([*words[:place], *title, *words[place:]]))
 
 
 class Trained(nn.Module):
@@ -123,10 +125,10 @@ class Trained(nn.Module):
         self.bags = nn.EmbeddingBag(BUCKETS, len(LANGUAGES), mode="mean")
         nn.init.zeros_(self.bags.weight)
 
-    def forward(self, texts: Sequence[Sequence[int]], known: Sequence[NDArray[np.int64]]) -> Tensor:
-        """The log odds of the languages (texts, languages); a text is the places of its words in ``known``."""
+    def forward(self, texts: Sequence[Sequence[int]], word_buckets: Sequence[NDArray[np.int64]]) -> Tensor:
+        """The log odds of the languages (texts, languages); a text is the places of its words in ``word_buckets``."""
         used, places = np.unique([word for text in texts for word in text], return_inverse=True)
-        bags = [known[word] for word in used]
+        bags = [word_buckets[word] for word in used]
         starts = np.cumsum([0] + [len(bag) for bag in bags[:-1]])
         logits: Tensor = self.bags(torch.from_numpy(np.concatenate(bags)), torch.from_numpy(starts)) * SCALE
         usual = logits.softmax(1)
@@ -135,19 +137,19 @@ class Trained(nn.Module):
         return torch.zeros(len(texts), len(LANGUAGES)).index_add(0, owners, scores)
 
 
-def train(texts: Sequence[Text], epochs: int = 2) -> NDArray[np.float32]:
+def train(texts: Sequence[LabelledText], epochs: int = 2) -> NDArray[np.float32]:
     """The weights (buckets, languages), learned from texts."""
-    known: dict[str, int] = {}
+    word_places: dict[str, int] = {}
     parts: list[NDArray[np.int64]] = []
     encoded = []
-    for one in texts:
-        words = [word[:WORD_CHARS] for word in text_words(unicodedata.normalize("NFC", one.text))]
+    for example in texts:
+        words = [word[:WORD_CHARS] for word in text_words(unicodedata.normalize("NFC", example.text))]
         for word in words:
-            if word not in known:
-                known[word] = len(parts)
+            if word not in word_places:
+                word_places[word] = len(parts)
                 parts.append(np.array(buckets(word, BUCKETS), dtype=np.int64))
         if words:
-            encoded.append(([known[word] for word in words], LANGUAGES.index(one.language)))
+            encoded.append(([word_places[word] for word in words], LANGUAGES.index(example.language)))
     model = Trained()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     steps = epochs * (len(encoded) // BATCH + 1)

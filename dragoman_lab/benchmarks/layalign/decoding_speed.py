@@ -38,35 +38,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--plain", type=int, default=4, help="requests of plain generation")
     parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args(arguments)
-    torch.set_num_threads(given.threads)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(options.threads)
     encoder = load_encoder("e5-small")
-    llm = replace(load_llm(smollm2.NAME, given.work), ends=[])  # so every answer has all its tokens
+    llm = replace(load_llm(smollm2.NAME, options.work), ends=[])  # so every answer has all its tokens
     fused, bare = (
         LayAlign(llm, encoder.width, encoder.layers, LayAlignConfig(fusion=fusion)).eval()
         for fusion in ("layers", "none")
     )
     torch.nn.init.normal_(fused.bridge.gates, std=0.05)
     runs: dict[str, Callable[[], int]] = {
-        "plain generate, one after the other": lambda: plain(bare, encoder, given.plain, given.tokens),
-        "soft prompt alone, 1 at a time": lambda: decoded(bare, encoder, 1, given.tokens),
+        "plain generate, one after the other": lambda: plain(bare, encoder, options.plain, options.tokens),
+        "soft prompt alone, 1 at a time": lambda: decode(bare, encoder, 1, options.tokens),
     }
     for count in CONCURRENT:
-        runs[f"LayAlign, {count} at a time"] = lambda count=count: decoded(fused, encoder, count, given.tokens)
+        runs[f"LayAlign, {count} at a time"] = lambda count=count: decode(fused, encoder, count, options.tokens)
     best = dict.fromkeys(runs, 0.0)
-    for _ in range(given.rounds):
+    for _ in range(options.rounds):
         for name, run in runs.items():
             begun = time.perf_counter()
             tokens = run()
             best[name] = max(best[name], tokens / (time.perf_counter() - begun))
     first = best["plain generate, one after the other"]
-    table = Table("", "tokens/s", "times plain", title=f"{given.tokens} tokens an answer, {given.threads} threads")
-    for name, value in best.items():
-        table.add_row(name, f"{value:.1f}", f"{value / first:.2f}")
+    table = Table("", "tokens/s", "times plain", title=f"{options.tokens} tokens an answer, {options.threads} threads")
+    for name, rate in best.items():
+        table.add_row(name, f"{rate:.1f}", f"{rate / first:.2f}")
     Console().print(table)
 
 
-def decoded(model: LayAlign, encoder: Encoder, count: int, tokens: int) -> int:
+def decode(model: LayAlign, encoder: Encoder, count: int, tokens: int) -> int:
     """Answer so many requests together; returns their tokens."""
     ids = encoder.framed(encoder.subwords([TEXT])[0].ids)
     streams = [
@@ -74,9 +74,9 @@ def decoded(model: LayAlign, encoder: Encoder, count: int, tokens: int) -> int:
         for _ in range(count)
     ]
     decoder = Decoder(model, encoder)
-    while not all(one.done for one in streams):
+    while not all(stream.done for stream in streams):
         decoder.advance(streams, 4)
-    return sum(len(one.tokens) for one in streams)
+    return sum(len(stream.tokens) for stream in streams)
 
 
 @torch.inference_mode()
@@ -87,11 +87,11 @@ def plain(model: LayAlign, encoder: Encoder, count: int, tokens: int) -> int:
     for _ in range(count):
         read = read_texts(encoder, [ids], torch.device("cpu"))
         embeds, mask, _ = model.embedded(read, [prompt])
-        made = model.llm.model.generate(
+        generated = model.llm.model.generate(
             inputs_embeds=embeds, attention_mask=mask.long(), do_sample=False, pad_token_id=0, eos_token_id=None,
             min_new_tokens=tokens, max_new_tokens=tokens,
         )  # fmt: skip
-        assert made.shape[1] == tokens
+        assert generated.shape[1] == tokens
     return count * tokens
 
 

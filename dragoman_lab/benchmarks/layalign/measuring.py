@@ -18,7 +18,7 @@ import torch
 
 from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.reasoning.layalign.reasoner import Reasoner
-from dragoman_lab.benchmarks.layalign.translation_quality import translated
+from dragoman_lab.benchmarks.layalign.translation_quality import translate
 from dragoman_lab.reasoning.examples import read_records
 from dragoman_lab.reasoning.problems import held_out, problems
 from dragoman_lab.reasoning.problems.sets import mawps
@@ -45,32 +45,40 @@ Sets = dict[str, dict[str, Questions]]
 """Problems by set and language."""
 
 
-def sets_of(data: Path, split: str, count: int) -> Sets:
+def sets_of(data_folder: Path, split: str, count: int) -> Sets:
     """The problems to measure by, so many of each set; of `tune` there are only generated ones.
 
     Raises:
         ExamplesError: a file is missing or not of its set's form.
     """
     generated = list(islice(problems(held_out(), SEED[split]), count))
-    found: Sets = {
+    sets: Sets = {
         "templates": {
-            language: Questions([one.texts[language] for one in generated], [one.answer for one in generated])
+            language: Questions(
+                [problem.texts[language] for problem in generated], [problem.answer for problem in generated]
+            )
             for language in generated[0].texts
         }
     }
     if split == "tune":
-        return found
-    own = list(islice(mawps(data / "reasoning" / "mawps.jsonl.gz", measured=True), count))
-    found["mawps"] = {"en": Questions([one.texts["en"] for one in own], [one.answer for one in own])}
-    languages = [one for one in found["templates"] if (data / "mgsm" / f"{one}.jsonl").is_file()]
+        return sets
+    mawps_problems = list(islice(mawps(data_folder / "reasoning" / "mawps.jsonl.gz", measured=True), count))
+    sets["mawps"] = {
+        "en": Questions(
+            [problem.texts["en"] for problem in mawps_problems], [problem.answer for problem in mawps_problems]
+        )
+    }
+    languages = [language for language in sets["templates"] if (data_folder / "mgsm" / f"{language}.jsonl").is_file()]
     if languages:
-        found["mgsm"] = {one: _mgsm(data / "mgsm" / f"{one}.jsonl") for one in languages}
-    return found
+        sets["mgsm"] = {language: _mgsm(data_folder / "mgsm" / f"{language}.jsonl") for language in languages}
+    return sets
 
 
-def unlike_learned(data: Path, texts: Sequence[str]) -> list[bool]:
+def unlike_learned(data_folder: Path, texts: Sequence[str]) -> list[bool]:
     """Which problems of MAWPS have no twin among those to learn from: the same text but for its numbers."""
-    learned = {_words(one.texts["en"]) for one in mawps(data / "reasoning" / "mawps.jsonl.gz", measured=False)}
+    learned = {
+        _words(problem.texts["en"]) for problem in mawps(data_folder / "reasoning" / "mawps.jsonl.gz", measured=False)
+    }
     return [_words(text) not in learned for text in texts]
 
 
@@ -83,47 +91,51 @@ def _mgsm(path: Path) -> Questions:
     return Questions([text for text, _ in rows], [answer for _, answer in rows])
 
 
-def restricted(sets: Sets, solved: Sequence[bool]) -> Sets:
+def restrict_to_solved(sets: Sets, solved: Sequence[bool]) -> Sets:
     """The sets with those problems of MGSM alone that are solved in English."""
     mgsm = {}
-    for language, one in sets.get("mgsm", {}).items():
-        kept = [(text, answer) for text, answer, good in zip(one.texts, one.answers, solved, strict=True) if good]
-        mgsm[language] = Questions([text for text, _ in kept], [answer for _, answer in kept])
+    for language, questions in sets.get("mgsm", {}).items():
+        pairs = [
+            (text, answer)
+            for text, answer, good in zip(questions.texts, questions.answers, solved, strict=True)
+            if good
+        ]
+        mgsm[language] = Questions([text for text, _ in pairs], [answer for _, answer in pairs])
     return sets | {"mgsm": mgsm}
 
 
 def answer_of(text: str) -> float | None:
     """The last number of a text; None if it has none."""
-    found = _NUMBER.findall(text)
-    return float(found[-1].replace(",", "")) if found else None
+    matches = _NUMBER.findall(text)
+    return float(matches[-1].replace(",", "")) if matches else None
 
 
-def solved(system: System, one: Questions) -> tuple[list[bool], list[str]]:
+def solve(system: System, questions: Questions) -> tuple[list[bool], list[str]]:
     """Which problems a system solves, and what it answers."""
-    said = system(one.texts)
-    return [answer_of(text) == answer for text, answer in zip(said, one.answers, strict=True)], said
+    said = system(questions.texts)
+    return [answer_of(text) == answer for text, answer in zip(said, questions.answers, strict=True)], said
 
 
 @torch.inference_mode()
 def plain(llm: LanguageModel, texts: Sequence[str], limit: int) -> list[str]:
     """What the LLM itself answers to texts, by the likeliest tokens."""
-    found: dict[int, str] = {}
+    answers: dict[int, str] = {}
     rows = [[*llm.ids(llm.before), *llm.plain_ids(text), *llm.ids(llm.after)] for text in texts]
     if llm.bos is not None:
         rows = [row if row[:1] == [llm.bos] else [llm.bos, *row] for row in rows]
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     for begin in range(0, len(order), AT_ONCE):
         places = order[begin : begin + AT_ONCE]
         longest = max(len(rows[place]) for place in places)
         pad = llm.ends[0] if llm.ends else 0
         ids = torch.tensor([[pad] * (longest - len(rows[place])) + rows[place] for place in places])
         mask = torch.tensor([[0] * (longest - len(rows[place])) + [1] * len(rows[place]) for place in places])
-        made: Any = llm.model.generate(
+        outputs: Any = llm.model.generate(
             ids, attention_mask=mask, do_sample=False, max_new_tokens=limit, eos_token_id=list(llm.ends) or None,
             pad_token_id=pad,
         )  # fmt: skip
-        found.update((place, llm.text(row[longest:].tolist())) for place, row in zip(places, made, strict=True))
-    return [found[number] for number in range(len(texts))]
+        answers.update((place, llm.text(row[longest:].tolist())) for place, row in zip(places, outputs, strict=True))
+    return [answers[place] for place in range(len(texts))]
 
 
 def base(llm: LanguageModel, limit: int) -> System:
@@ -133,19 +145,19 @@ def base(llm: LanguageModel, limit: int) -> System:
 
 def translating(reasoner: Reasoner, limit: int) -> System:
     """Translation into English by a bridge, which the LLM alone then answers."""
-    return lambda texts: plain(reasoner.model.llm, translated(reasoner, texts), limit)
+    return lambda texts: plain(reasoner.model.llm, translate(reasoner, texts), limit)
 
 
-def bridged(reasoner: Reasoner, limit: int) -> System:
+def bridge_system(reasoner: Reasoner, limit: int) -> System:
     """The LLM through a bridge."""
 
     def answers(texts: Sequence[str]) -> list[str]:
-        found: list[str] = []
+        replies: list[str] = []
         for begin in range(0, len(texts), AT_ONCE):
             streams = [reasoner.stream(text, "", limit, 0.0, 0) for text in texts[begin : begin + AT_ONCE]]
             reasoner.decoder.advance(streams, limit)
-            found += [reasoner.text(one.tokens) for one in streams]
-        return found
+            replies += [reasoner.text(stream.tokens) for stream in streams]
+        return replies
 
     return answers
 

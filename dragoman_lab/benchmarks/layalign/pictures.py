@@ -45,63 +45,82 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for the converted LLM")
     parser.add_argument("--count", type=int, default=50, help="problems in each language")
     parser.add_argument("--output", type=Path, required=True)
-    given = parser.parse_args(arguments)
-    given.output.mkdir(parents=True, exist_ok=True)
-    bridges = {name: Reasoner(Path(place), given.work) for name, place in (one.split("=", 1) for one in given.bridge)}
-    texts = texts_of(given.count)
-    means = {ALONE: {one: plain(next(iter(bridges.values())).model.llm, own) for one, own in texts.items()}}
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    bridges = {
+        name: Reasoner(Path(place), options.work)
+        for name, place in (argument.split("=", 1) for argument in options.bridge)
+    }
+    texts = texts_of(options.count)
+    means = {
+        ALONE: {
+            language: plain(next(iter(bridges.values())).model.llm, language_texts)
+            for language, language_texts in texts.items()
+        }
+    }
     for name, reasoner in bridges.items():
-        means[name] = {one: read(reasoner, own) for one, own in texts.items()}
-    similarities = {name: {one: similarity(own, one) for one in own if one != "en"} for name, own in means.items()}
-    fused = {name: one.model.bridge for name, one in bridges.items() if one.model.bridge.config.fusion == "layers"}
+        means[name] = {
+            language: read_soft_prompts(reasoner, language_texts) for language, language_texts in texts.items()
+        }
+    similarities = {
+        name: {language: similarity(states, language) for language in states if language != "en"}
+        for name, states in means.items()
+    }
+    fused = {
+        name: reasoner.model.bridge
+        for name, reasoner in bridges.items()
+        if reasoner.model.bridge.config.fusion == "layers"
+    }
     report = {
         "similarity": similarities,
         "gates": {name: bridge.gates.tolist() for name, bridge in fused.items()},
         "layers": {name: weights(bridge).tolist() for name, bridge in fused.items()},
     }
-    (given.output / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    draw_similarity(similarities, given.output / "similarity.png")
-    draw_pca(means, given.output / "pca.png")
+    (options.output / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    draw_similarity(similarities, options.output / "similarity.png")
+    draw_pca(means, options.output / "pca.png")
     if fused:
-        draw_gates(fused, given.output / "gates.png")
-        draw_layers(fused, given.output / "layers.png")
+        draw_gates(fused, options.output / "gates.png")
+        draw_layers(fused, options.output / "layers.png")
 
 
 def texts_of(count: int) -> dict[str, list[str]]:
     """The same problems in each language."""
-    made = list(islice(problems(held_out(), seed=3), count))
-    return {language: [one.texts[language] for one in made] for language in made[0].texts}
+    sample = list(islice(problems(held_out(), seed=3), count))
+    return {language: [problem.texts[language] for problem in sample] for language in sample[0].texts}
 
 
 @torch.inference_mode()
 def plain(llm: LanguageModel, texts: Sequence[str]) -> NDArray[np.float32]:
     """The mean states of texts that the LLM reads itself: (layers + 1, texts, width)."""
-    found = []
+    means = []
     for text in texts:
         ids = torch.tensor([[*llm.ids(llm.before), *llm.plain_ids(text)]])
         states = llm.model.get_decoder()(ids, output_hidden_states=True).hidden_states
-        found.append(_mean(states, len(llm.ids(llm.before)), ids.shape[1]))
-    return np.stack(found, 1)
+        means.append(_mean(states, len(llm.ids(llm.before)), ids.shape[1]))
+    return np.stack(means, 1)
 
 
 @torch.inference_mode()
-def read(reasoner: Reasoner, texts: Sequence[str]) -> NDArray[np.float32]:
+def read_soft_prompts(reasoner: Reasoner, texts: Sequence[str]) -> NDArray[np.float32]:
     """The mean states of soft prompts, and of the text where the LLM has it, too: (layers + 1, texts, width)."""
-    model, found = reasoner.model, []
+    model, means = reasoner.model, []
     for text in texts:
         stream = reasoner.stream(text, "", 1, 0.0, 0)
         states = read_texts(reasoner.encoder, [stream.ids], model.bridge.separator.device)
         embeds, mask, _ = model.embedded(states, [stream.prompt])
-        known = model.llm.model.get_decoder()(
+        hidden_states = model.llm.model.get_decoder()(
             inputs_embeds=embeds.to(model.llm.model.dtype), attention_mask=mask.long(),
             past_key_values=model.cache(states), use_cache=True, output_hidden_states=True,
         ).hidden_states  # fmt: skip
-        found.append(_mean(known, len(stream.prompt.before), embeds.shape[1] - len(model.llm.ids(model.llm.after))))
-    return np.stack(found, 1)
+        means.append(
+            _mean(hidden_states, len(stream.prompt.before), embeds.shape[1] - len(model.llm.ids(model.llm.after)))
+        )
+    return np.stack(means, 1)
 
 
 def _mean(states: Sequence[Tensor], begin: int, end: int) -> NDArray[np.float32]:
-    return np.stack([one[0, begin:end].float().mean(0).numpy() for one in states])
+    return np.stack([layer[0, begin:end].float().mean(0).numpy() for layer in states])
 
 
 def similarity(means: Means, language: str) -> list[float]:
@@ -109,27 +128,29 @@ def similarity(means: Means, language: str) -> list[float]:
 
     States of one LLM are all alike to some degree; what counts is by how much a translation is nearer than others.
     """
-    own, english = (one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (means[language], means["en"]))
-    found = []
-    for layer in range(own.shape[0]):
-        cosines = own[layer] @ english[layer].T
+    foreign, english = (
+        states / np.linalg.norm(states, axis=-1, keepdims=True) for states in (means[language], means["en"])
+    )
+    gains = []
+    for layer in range(foreign.shape[0]):
+        cosines = foreign[layer] @ english[layer].T
         same = np.eye(len(cosines), dtype=bool)
-        found.append(float(cosines[same].mean() - cosines[~same].mean()))
-    return found
+        gains.append(float(cosines[same].mean() - cosines[~same].mean()))
+    return gains
 
 
 def weights(bridge: Bridge) -> NDArray[np.float32]:
     """How much of the encoder's layers each layer of the LLM attends to: shares of |weights| (LLM's layers, layers)."""
-    known = bridge.mix.weight.detach().abs().numpy()  # (2 LLM's layers, layers): a key and a value in turn
-    both = known.reshape(-1, 2, known.shape[1]).sum(1)
-    found: NDArray[np.float32] = both / both.sum(1, keepdims=True)
-    return found
+    mix = bridge.mix.weight.detach().abs().numpy()  # (2 LLM's layers, layers): a key and a value in turn
+    both = mix.reshape(-1, 2, mix.shape[1]).sum(1)
+    shares: NDArray[np.float32] = both / both.sum(1, keepdims=True)
+    return shares
 
 
-def draw_similarity(found: Mapping[str, Mapping[str, Sequence[float]]], path: Path) -> None:
+def draw_similarity(similarities: Mapping[str, Mapping[str, Sequence[float]]], path: Path) -> None:
     """Figure 4: a panel for each system, a line for each language."""
-    figure, panels = plt.subplots(1, len(found), figsize=(5 * len(found), 4), sharey=True, squeeze=False)
-    for panel, (name, languages) in zip(panels[0], found.items(), strict=True):
+    figure, panels = plt.subplots(1, len(similarities), figsize=(5 * len(similarities), 4), sharey=True, squeeze=False)
+    for panel, (name, languages) in zip(panels[0], similarities.items(), strict=True):
         for language, values in languages.items():
             panel.plot(values, label=language)
         panel.set(title=name, xlabel="layer of the LLM", ylabel="cosine with English, over that of other texts")
@@ -141,10 +162,10 @@ def draw_pca(means: Mapping[str, Means], path: Path) -> None:
     """Figure 5: the states after the last layer on their two principal components."""
     figure, panels = plt.subplots(1, len(means), figsize=(5 * len(means), 4), squeeze=False)
     for panel, (name, languages) in zip(panels[0], means.items(), strict=True):
-        every = np.concatenate([one[-1] for one in languages.values()])
-        _, _, axes = np.linalg.svd(every - every.mean(0), full_matrices=False)
-        for language, one in languages.items():
-            points = (one[-1] - every.mean(0)) @ axes[:2].T
+        states = np.concatenate([language_states[-1] for language_states in languages.values()])
+        _, _, axes = np.linalg.svd(states - states.mean(0), full_matrices=False)
+        for language, language_states in languages.items():
+            points = (language_states[-1] - states.mean(0)) @ axes[:2].T
             panel.scatter(points[:, 0], points[:, 1], s=8, label=language)
         panel.set(title=name, xlabel="first component", ylabel="second component")
     panels[0][0].legend(ncols=2)

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.backbone.checkpoints import CONFIG, read_json
 from dragoman.reasoning.layalign.reasoner import TEXT
-from dragoman_lab.benchmarks.reasoning.statement_runs import Say, finished, rhythm
+from dragoman_lab.benchmarks.reasoning.statement_runs import Say, finish_training, rhythm
 from dragoman_lab.evaluation.bridge_examples import BridgeSources, prepare_bridge
 from dragoman_lab.reasoning.layalign import LayAlignTraining, train_layalign
 
@@ -49,7 +49,7 @@ METHODS = {
 class Plan:
     """What is trained, and how long."""
 
-    data: Path
+    data_folder: Path
     output: Path
     languages: tuple[str, ...] = ("ar", "de", "el", "es", "fr", "hi", "ja", "ru", "sw", "th", "tr", "vi", "zh")
     encoder: str = "e5-small"
@@ -81,11 +81,11 @@ def first_stage(plan: Plan, method: Method, seed: int, say: Say) -> Path:
     elif method.adapter != "none":
         table["word_steps"] = plan.word_steps
     config = _config(plan, method, "translation", plan.steps, seed, table)
-    prepared(plan, "translation", config)
-    return finished(config, plan.output / "translation" / _name(method, seed), train_layalign, say).parent
+    prepare_examples(plan, "translation", config)
+    return finish_training(config, plan.output / "translation" / _name(method, seed), train_layalign, say).parent
 
 
-def trained(plan: Plan, name: str, seed: int, say: Say) -> Path:
+def train_method(plan: Plan, name: str, seed: int, say: Say) -> Path:
     """Train a method, and return the folder of its bridge."""
     method = METHODS[name]
     start = first_stage(plan, method, seed, say) if "translation" in method.stages else None
@@ -96,15 +96,15 @@ def trained(plan: Plan, name: str, seed: int, say: Say) -> Path:
     if start is not None:
         table["start"] = str(start)
     config = _config(plan, method, "task", plan.task_steps, seed, table)
-    prepared(plan, "task", config)
-    return finished(config, plan.output / "task" / f"{name}-{seed}", train_layalign, say)
+    prepare_examples(plan, "task", config)
+    return finish_training(config, plan.output / "task" / f"{name}-{seed}", train_layalign, say)
 
 
-def prepared(plan: Plan, stage: str, config: LayAlignTraining) -> None:
+def prepare_examples(plan: Plan, stage: str, config: LayAlignTraining) -> None:
     """Write the examples of a stage, unless they are there."""
-    reasoning = plan.data / "reasoning"
+    reasoning = plan.data_folder / "reasoning"
     sources = BridgeSources(
-        parallel=str(plan.data / "parallel"),
+        parallel=str(plan.data_folder / "parallel"),
         languages=list(plan.languages),
         pairs=plan.pairs,
         preferred=["tatoeba", "globalvoices", "tanaka", "tico19", "joshua"],

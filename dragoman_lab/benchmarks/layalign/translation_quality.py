@@ -47,58 +47,62 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", type=Path, required=True, help="folder of the report and the translations")
     parser.add_argument("--record", action="store_true", help="write chrF into the bridge's config.json")
-    given = parser.parse_args(arguments)
-    if given.record and given.split != "test":
+    options = parser.parse_args(arguments)
+    if options.record and options.split != "test":
         parser.error("--record: what is recorded is measured on the test split")
-    torch.set_num_threads(given.threads)
-    reasoner = Reasoner(given.bridge, given.work)
-    given.output.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Figures] = {}
-    for language in given.languages.split(",") if given.languages else sorted(reasoner.languages - {"en"}):
-        texts, references = pairs(given.split, given.data, language, given.sentences)
+    torch.set_num_threads(options.threads)
+    reasoner = Reasoner(options.bridge, options.work)
+    options.output.mkdir(parents=True, exist_ok=True)
+    quality: dict[str, Figures] = {}
+    for language in options.languages.split(",") if options.languages else sorted(reasoner.languages - {"en"}):
+        texts, references = pairs(options.split, options.data, language, options.sentences)
         begun = time.perf_counter()
-        made = translated(reasoner, texts)
-        found[language] = figures(made, references) | {"texts_per_second": len(texts) / (time.perf_counter() - begun)}
-        lines = ("\t".join(row) + "\n" for row in zip(texts, references, made, strict=True))
-        (given.output / f"{language}.tsv").write_text("".join(lines), encoding="utf-8")
-        report = {"split": given.split, "sentences": given.sentences, "languages": found}
-        (given.output / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    if given.record:
-        some = f"the first {given.sentences} sentences of " if given.sentences < SENTENCES else ""
-        record(given.bridge, found, f"{some}FLORES-200 devtest")
-    show(found)
+        translations = translate(reasoner, texts)
+        quality[language] = figures(translations, references) | {
+            "texts_per_second": len(texts) / (time.perf_counter() - begun)
+        }
+        lines = ("\t".join(row) + "\n" for row in zip(texts, references, translations, strict=True))
+        (options.output / f"{language}.tsv").write_text("".join(lines), encoding="utf-8")
+        report = {"split": options.split, "sentences": options.sentences, "languages": quality}
+        (options.output / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    if options.record:
+        some = f"the first {options.sentences} sentences of " if options.sentences < SENTENCES else ""
+        record(options.bridge, quality, f"{some}FLORES-200 devtest")
+    show(quality)
 
 
-def pairs(split: str, data: Path, language: str, most: int) -> tuple[list[str], list[str]]:
+def pairs(split: str, data_folder: Path, language: str, most: int) -> tuple[list[str], list[str]]:
     """Texts of a language and their translations into English.
 
     Raises:
         ExamplesError: a file is missing or not of the set's form.
     """
     if split == "tune":
-        known = list(read_completions(data / f"{language}.jsonl.gz"))[:most]
-        return [one.text for one in known], [one.answer for one in known]
-    own, english = (
-        list(read_records(data / f"{name}.jsonl.gz", lambda record: str(record["text"])))[:most]
+        completions = list(read_completions(data_folder / f"{language}.jsonl.gz"))[:most]
+        return [completion.text for completion in completions], [completion.answer for completion in completions]
+    foreign, english = (
+        list(read_records(data_folder / f"{name}.jsonl.gz", lambda record: str(record["text"])))[:most]
         for name in (language, "en")
     )
-    return own, english
+    return foreign, english
 
 
-def translated(reasoner: Reasoner, texts: Sequence[str]) -> list[str]:
+def translate(reasoner: Reasoner, texts: Sequence[str]) -> list[str]:
     """Translations of texts; the pieces of a text are joined by a space, and its line ends are lost."""
-    pieces = [(number, text[start:end]) for number, text in enumerate(texts) for start, end in _spans(text)]
-    made: list[list[str]] = [[] for _ in texts]
+    pieces = [(index, text[start:end]) for index, text in enumerate(texts) for start, end in _spans(text)]
+    translations: list[list[str]] = [[] for _ in texts]
     order = sorted(range(len(pieces)), key=lambda place: len(pieces[place][1]))
     done: dict[int, str] = {}
     for begin in range(0, len(order), AT_ONCE):
         places = order[begin : begin + AT_ONCE]
         streams = [_stream(reasoner, pieces[place][1]) for place in places]
-        reasoner.decoder.advance(streams, max(one.limit for one in streams))
-        done.update((place, reasoner.text(one.tokens).strip()) for place, one in zip(places, streams, strict=True))
-    for place, (number, _) in enumerate(pieces):
-        made[number].append(" ".join(done[place].split()))
-    return [" ".join(parts) for parts in made]
+        reasoner.decoder.advance(streams, max(stream.limit for stream in streams))
+        done.update(
+            (place, reasoner.text(stream.tokens).strip()) for place, stream in zip(places, streams, strict=True)
+        )
+    for place, (index, _) in enumerate(pieces):
+        translations[index].append(" ".join(done[place].split()))
+    return [" ".join(parts) for parts in translations]
 
 
 def _spans(text: str) -> Sequence[tuple[int, int]]:
@@ -109,30 +113,30 @@ def _stream(reasoner: Reasoner, text: str) -> Stream:
     return reasoner.stream(text, "", limit_of(reasoner, text), 0.0, 0)
 
 
-def figures(made: Sequence[str], references: Sequence[str]) -> Figures:
+def figures(translations: Sequence[str], references: Sequence[str]) -> Figures:
     """chrF and BLEU, 0 to 100, by sacrebleu."""
     return {
-        "chrf": sacrebleu.corpus_chrf(made, [references]).score,
-        "bleu": sacrebleu.corpus_bleu(made, [references]).score,
+        "chrf": sacrebleu.corpus_chrf(translations, [references]).score,
+        "bleu": sacrebleu.corpus_bleu(translations, [references]).score,
     }
 
 
-def record(bridge: Path, found: dict[str, Figures], measured_on: str) -> None:
+def record(bridge: Path, quality: dict[str, Figures], measured_on: str) -> None:
     """Write the quality of each language into the bridge's `config.json`, beside others of the same texts."""
     path = bridge / "config.json"
     about = json.loads(path.read_text(encoding="utf-8"))
-    kept = about.get("quality", {}) if about.get("measured_on") == measured_on else {}
+    earlier = about.get("quality", {}) if about.get("measured_on") == measured_on else {}
     about["measured_on"] = measured_on
-    about["quality"] = kept | {name: round(one["chrf"], 1) for name, one in found.items()}
+    about["quality"] = earlier | {name: round(figures["chrf"], 1) for name, figures in quality.items()}
     with atomic_file(path) as unfinished:
         unfinished.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def show(found: dict[str, Figures]) -> None:
+def show(quality: dict[str, Figures]) -> None:
     """Print the figures, a language a line."""
     table = Table("language", "chrF", "BLEU", "texts a second")
-    for name, one in found.items():
-        table.add_row(name, f"{one['chrf']:.1f}", f"{one['bleu']:.1f}", f"{one['texts_per_second']:.1f}")
+    for name, figures in quality.items():
+        table.add_row(name, f"{figures['chrf']:.1f}", f"{figures['bleu']:.1f}", f"{figures['texts_per_second']:.1f}")
     Console().print(table)
 
 

@@ -31,7 +31,7 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
-from dragoman_lab.benchmarks.lexicon.words import Accident, Chosen, Sentences, accidents, chosen_words, invented
+from dragoman_lab.benchmarks.lexicon.words import Accident, Chosen, Sentences, accidents, choose_words, invent_term
 from dragoman_lab.evaluation.client import SearchClient
 from dragoman_lab.evaluation.serving import checked, post, serve_temporarily
 
@@ -42,12 +42,12 @@ _WITHOUT_MODELS = {"DRAGOMAN_EMBED": "on_demand", "DRAGOMAN_RERANK": "never"}
 
 
 @dataclass
-class Found:
+class GlossaryResult:
     """How many words of a language were found by each method, and what the service said."""
 
     language: str
     words: int = 0
-    found: Counter[str] = field(default_factory=Counter)
+    hits: Counter[str] = field(default_factory=Counter)
     missed: list[tuple[str, str, str]] = field(default_factory=list)
     """Method, kind and word."""
     answered: Counter[str] = field(default_factory=Counter)
@@ -56,12 +56,12 @@ class Found:
 
     def share(self, method: str) -> float:
         """The share of the words that a method found."""
-        return self.found[method] / self.words if self.words else 0.0
+        return self.hits[method] / self.words if self.words else 0.0
 
 
-def languages_of(data: Path) -> list[str]:
+def languages_of(data_folder: Path) -> list[str]:
     """The languages with sentences, but for English and Chinese in traditional characters."""
-    names = (path.name.removesuffix(".jsonl.gz") for path in (data / "flores200").glob("*.jsonl.gz"))
+    names = (path.name.removesuffix(".jsonl.gz") for path in (data_folder / "flores200").glob("*.jsonl.gz"))
     return sorted(name for name in names if name not in _LEFT_OUT)
 
 
@@ -88,76 +88,85 @@ def first_in_rerank(client: httpx.Client, term: str, chosen: Chosen, language: s
     """Whether the sentence with the word comes first though it was sent last, and the answer's warnings."""
     body = {"query": term, "query_language": "en", "document_language": language}
     answer = post(client, "/v1/rerank", json=body | {"documents": [chosen.other, chosen.sentence]}).json()
-    best, second = sorted(answer["results"], key=lambda one: one["index"], reverse=True)
+    best, second = sorted(answer["results"], key=lambda document: document["index"], reverse=True)
     warnings = answer.get("meta", {}).get("warnings") or []
-    return best["relevance_score"] > second["relevance_score"], [str(one) for one in warnings]
+    return best["relevance_score"] > second["relevance_score"], [str(warning) for warning in warnings]
 
 
-def measure(asked: SearchClient, sentences: Sentences, words: Mapping[str, Chosen], methods: Sequence[str]) -> Found:
+def measure(
+    asked: SearchClient, sentences: Sentences, words: Mapping[str, Chosen], methods: Sequence[str]
+) -> GlossaryResult:
     """Upload the words as a glossary, and search each by each method."""
     language, client = sentences.language, asked.client
-    result = Found(language, len(words))
-    result.warnings = upload(client, f"glossary-{language}", language, {term: one.word for term, one in words.items()})
+    result = GlossaryResult(language, len(words))
+    result.warnings = upload(
+        client, f"glossary-{language}", language, {term: chosen.word for term, chosen in words.items()}
+    )
     collection = asked.collection(f"sentences-{language}", language, sentences.texts)
-    for term, one in words.items():
+    for term, chosen in words.items():
         for method in methods:
             if method == "rerank":
-                right, said = first_in_rerank(client, term, one, language)
+                right, said = first_in_rerank(client, term, chosen, language)
                 result.answered.update(f"rerank: {warning}"[:100] for warning in said)
             else:
                 answer = search(client, term, collection, method)
-                right = any(asked.original(collection, hit["id"]) in one.holders for hit in answer["hits"])
+                right = any(asked.original(collection, hit["id"]) in chosen.holders for hit in answer["hits"])
                 result.answered[f"{method}: {answer['method']}" + (" reranked" if answer.get("rerank") else "")] += 1
                 result.answered.update(f"{method}: {part['stage']}: {part['reason']}" for part in answer["degraded"])
-            result.found[method] += right
+            result.hits[method] += right
             if not right:
-                result.missed.append((method, one.kind, one.word))
+                result.missed.append((method, chosen.kind, chosen.word))
     return result
 
 
-def matched_by_accident(asked: SearchClient, pairs: Mapping[str, Accident]) -> list[Accident]:
+def match_by_accident(asked: SearchClient, pairs: Mapping[str, Accident]) -> list[Accident]:
     """The pairs whose sentence is found by its substring, with psq."""
     matched: list[Accident] = []
-    for language in sorted({one.language for one in pairs.values()}):
-        own = {term: one for term, one in pairs.items() if one.language == language}
-        upload(asked.client, f"accidents-{language}", language, {term: one.substring for term, one in own.items()})
-        texts = {term: one.sentence for term, one in own.items()}
+    for language in sorted({pair.language for pair in pairs.values()}):
+        language_pairs = {term: pair for term, pair in pairs.items() if pair.language == language}
+        upload(
+            asked.client,
+            f"accidents-{language}",
+            language,
+            {term: pair.substring for term, pair in language_pairs.items()},
+        )
+        texts = {term: pair.sentence for term, pair in language_pairs.items()}
         collection = asked.collection(f"accidents-{language}", language, texts)
-        for term, one in own.items():
+        for term, pair in language_pairs.items():
             hits = search(asked.client, term, collection, "psq")["hits"]
             if term in (asked.original(collection, hit["id"]) for hit in hits):
-                matched.append(one)
+                matched.append(pair)
     return matched
 
 
-def drawn_accidents(languages: Sequence[Sentences], count: int, draw: random.Random, split: str) -> list[Accident]:
+def draw_accidents(languages: Sequence[Sentences], count: int, draw: random.Random, split: str) -> list[Accident]:
     """Pairs of a word and an accidental substring, from one language after the other while they have some."""
-    sources: list[Iterator[Accident]] = [accidents(one, draw, split) for one in languages]  # type: ignore[arg-type]
+    sources: list[Iterator[Accident]] = [accidents(sentences, draw, split) for sentences in languages]  # type: ignore[arg-type]
     draw.shuffle(sources)
-    found: dict[tuple[str, str, str], Accident] = {}
-    while sources and len(found) < count:
+    pairs: dict[tuple[str, str, str], Accident] = {}
+    while sources and len(pairs) < count:
         for source in list(sources):
             pair = next(source, None)
             if pair is None:
                 sources.remove(source)
-            elif len(found) < count:
-                found.setdefault((pair.language, pair.substring, pair.word), pair)
-    return list(found.values())
+            elif len(pairs) < count:
+                pairs.setdefault((pair.language, pair.substring, pair.word), pair)
+    return list(pairs.values())
 
 
-def report(console: Console, results: Sequence[Found], methods: Sequence[str]) -> None:
+def report(console: Console, results: Sequence[GlossaryResult], methods: Sequence[str]) -> None:
     """Print a line a language, the means, and the worst."""
     table = Table("language", "words", *methods, "upload warnings", "answered by")
-    for one in results:
-        answered = ", ".join(f"{name} ×{times}" for name, times in one.answered.most_common(4))
-        shares = (f"{one.share(method):.3f}" for method in methods)
-        table.add_row(one.language, str(one.words), *shares, str(one.warnings), answered)
+    for result in results:
+        answered = ", ".join(f"{name} ×{times}" for name, times in result.answered.most_common(4))
+        shares = (f"{result.share(method):.3f}" for method in methods)
+        table.add_row(result.language, str(result.words), *shares, str(result.warnings), answered)
     console.print(table)
     for method in methods:
-        total = sum(one.found[method] for one in results) / max(1, sum(one.words for one in results))
-        mean = sum(one.share(method) for one in results) / max(1, len(results))
-        worst = min(results, key=lambda one: one.share(method))
-        below = [one.language for one in results if one.share(method) < 0.97]
+        total = sum(result.hits[method] for result in results) / max(1, sum(result.words for result in results))
+        mean = sum(result.share(method) for result in results) / max(1, len(results))
+        worst = min(results, key=lambda result: result.share(method))
+        below = [result.language for result in results if result.share(method) < 0.97]
         console.print(
             f"{method}: {total:.4f} of all words, mean of languages {mean:.4f},"
             f" worst {worst.language} {worst.share(method):.3f}, below .97: {' '.join(below) or 'none'}"
@@ -175,27 +184,29 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     models = set(arguments.methods) != {"psq"}
     with serve_temporarily(settings={} if models else _WITHOUT_MODELS) as client:
         results = []
-        for one in sentences:
+        for language_sentences in sentences:
             asked = SearchClient(client, embeddings="default" in arguments.methods)
-            own = random.Random(f"{arguments.seed} {one.language}")
-            chosen = chosen_words(one, arguments.words, own, arguments.split, arguments.icu)
-            words = {invented(draw, taken): word for word in chosen}
-            results.append(measure(asked, one, words, arguments.methods))
+            word_draw = random.Random(f"{arguments.seed} {language_sentences.language}")
+            chosen = choose_words(language_sentences, arguments.words, word_draw, arguments.split, arguments.icu)
+            words = {invent_term(draw, taken): word for word in chosen}
+            results.append(measure(asked, language_sentences, words, arguments.methods))
             asked.close()
         report(console, results, arguments.methods)
         if arguments.output:
-            shares = {one.language: {method: one.share(method) for method in arguments.methods} for one in results}
+            shares = {
+                result.language: {method: result.share(method) for method in arguments.methods} for result in results
+            }
             arguments.output.write_text(json.dumps(shares, indent=1), encoding="utf-8")
         if arguments.show:
             for result in results:
                 for method, kind, word in result.missed:
                     console.print(f"missed {result.language} {method} {kind} {word}", markup=False, highlight=False)
         pairs = {
-            invented(draw, taken): pair
-            for pair in drawn_accidents(sentences, arguments.accidents, draw, arguments.split)
+            invent_term(draw, taken): pair
+            for pair in draw_accidents(sentences, arguments.accidents, draw, arguments.split)
         }
         asked = SearchClient(client, embeddings=False)
-        matched = matched_by_accident(asked, pairs) if pairs else []
+        matched = match_by_accident(asked, pairs) if pairs else []
     by_language = Counter(pair.language for pair in matched)
     drawn = Counter(pair.language for pair in pairs.values())
     shares = ", ".join(f"{language} {times} of {drawn[language]}" for language, times in sorted(by_language.items()))

@@ -64,14 +64,14 @@ def entry_terms(analysis: Analysis, text: str) -> set[str]:
     return {token.term for token in analysis.tokens(text) if token.term}
 
 
-def folder_of(data: Path) -> Path:
+def folder_of(data_folder: Path) -> Path:
     """The folder of the lists: the one given or `data` in it."""
-    return data / "data" if (data / "data").is_dir() else data
+    return data_folder / "data" if (data_folder / "data").is_dir() else data_folder
 
 
-def pairs_of(data: Path, language: str, split: str) -> list[Pair]:
+def pairs_of(data_folder: Path, language: str, split: str) -> list[Pair]:
     """The words of one split of a language's list, in its order; without what treebanks mark in a lemma."""
-    path = next(path for folder in FOLDERS if (path := folder_of(data) / folder / f"{language}.tsv.gz").exists())
+    path = next(path for folder in FOLDERS if (path := folder_of(data_folder) / folder / f"{language}.tsv.gz").exists())
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         rows = [row[:2] for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
     return [
@@ -105,7 +105,7 @@ def false_matches(analysis: Analysis, language: str, pairs: Sequence[Pair]) -> t
     for lemma in lemmas:
         for term in entry_terms(analysis, lemma):
             holding.setdefault(term, []).append(lemma)
-    found = []
+    matches = []
     for lemma in lemmas:
         form = chooser.choice(forms[lemma])
         others = {other for term in terms_of(analysis, form) for other in holding.get(term, ())}
@@ -113,8 +113,8 @@ def false_matches(analysis: Analysis, language: str, pairs: Sequence[Pair]) -> t
         for other in sorted(others):
             folded = fold(other, language)
             if folded != same and (fold(form, language), folded) not in listed:
-                found.append((form, other))
-    return len(found) / len(lemmas), found
+                matches.append((form, other))
+    return len(matches) / len(lemmas), matches
 
 
 def methods_of(language: str) -> str:
@@ -124,9 +124,11 @@ def methods_of(language: str) -> str:
     return " + ".join(name for name, used in named.items() if used) or "words alone"
 
 
-def languages(data: Path) -> list[str]:
+def languages(data_folder: Path) -> list[str]:
     """The languages that have a list."""
-    return sorted({path.name.split(".")[0] for folder in FOLDERS for path in (folder_of(data) / folder).glob("*.gz")})
+    return sorted(
+        {path.name.split(".")[0] for folder in FOLDERS for path in (folder_of(data_folder) / folder).glob("*.gz")}
+    )
 
 
 def main() -> None:
@@ -144,22 +146,23 @@ def main() -> None:
     for language in options.languages.split(",") if options.languages else languages(options.data):
         analysis = analysis_of(language)
         pairs = pairs_of(options.data, language, options.split)
-        found, missed = recall(analysis, language, pairs, options.words)
+        share, missed = recall(analysis, language, pairs, options.words)
         false, confused = false_matches(analysis, language, pairs)
-        figures.append((found, false, language))
-        table.add_row(language, f"{found:.3f}", f"{false:.3f}", methods_of(language))
+        figures.append((share, false, language))
+        table.add_row(language, f"{share:.3f}", f"{false:.3f}", methods_of(language))
         if options.show:
             for kind, shown in (("missed", [(p.form, p.lemma) for p in missed]), ("false", confused)):
                 examples = ", ".join(f"{a} {b}" for a, b in shown[: options.show])
                 console.print(f"{language} {kind}: {examples}", markup=False, highlight=False, soft_wrap=True)
     console.print(table)
     if options.output:
-        listed = {language: {"recall": found, "false": false} for found, false, language in figures}
+        listed = {language: {"recall": share, "false": false} for share, false, language in figures}
         options.output.write_text(json.dumps(listed, indent=1), encoding="utf-8")
     worst, most = min(figures), max(figures, key=lambda figure: figure[1])
     console.print(
-        f"{len(figures)} languages: mean recall {mean(one[0] for one in figures):.3f}, worst {worst[0]:.3f}"
-        f" ({worst[2]}); mean false matches {mean(one[1] for one in figures):.3f}, worst {most[1]:.3f} ({most[2]})"
+        f"{len(figures)} languages: mean recall {mean(figure[0] for figure in figures):.3f}, worst {worst[0]:.3f}"
+        f" ({worst[2]}); mean false matches {mean(figure[1] for figure in figures):.3f},"
+        f" worst {most[1]:.3f} ({most[2]})"
     )
 
 

@@ -63,23 +63,23 @@ class Accident:
 class Sentences:
     """The sentences of a language by id, and the words in them."""
 
-    def __init__(self, data: Path, language: str) -> None:
+    def __init__(self, data_folder: Path, language: str) -> None:
         self.language = language
-        self.data = data
-        with gzip.open(data / "flores200" / f"{language}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        self.data_folder = data_folder
+        with gzip.open(data_folder / "flores200" / f"{language}.jsonl.gz", "rt", encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines]
         self.texts: dict[str, str] = {row["id"]: unicodedata.normalize("NFC", row["text"]) for row in rows}
-        self.words = {key: self._cut(text) for key, text in self.texts.items()}
+        self.words = {key: self._split_words(text) for key, text in self.texts.items()}
         self.holders: dict[str, set[str]] = defaultdict(set)
         for key, words in self.words.items():
             for word in words:
                 self.holders[same(word)].add(key)
 
-    def _cut(self, text: str) -> list[str]:
+    def _split_words(self, text: str) -> list[str]:
         """What stands between spaces, without punctuation at its ends; or the words of the segmenter."""
         if self.language not in UNSPACED:
             return [match[0] for match in _WORD.finditer(text) if sum(map(str.isalpha, match[0])) > 1]
-        return list(_segmented(text, self.language))
+        return list(_segment(text, self.language))
 
     def with_word(self, word: str) -> frozenset[str]:
         """The ids of the sentences that have a word: as such, or anywhere where words are written without spaces."""
@@ -89,13 +89,13 @@ class Sentences:
 
     def ids(self, split: Split) -> list[str]:
         """The ids of a split: sentences of even numbers are for tuning, the others for the test."""
-        wanted = {"tune": (0,), "test": (1,), "all": (0, 1)}[split]
-        return [key for key in sorted(self.texts) if int(key) % 2 in wanted]
+        remainders = {"tune": (0,), "test": (1,), "all": (0, 1)}[split]
+        return [key for key in sorted(self.texts) if int(key) % 2 in remainders]
 
     @property
     def dictionary(self) -> Container[str]:
         """Words by which parts of words are judged; where words are written without spaces it is a dictionary."""
-        return _dictionary(self.data, self.language) if self.language in UNSPACED else self.holders.keys()
+        return _dictionary(self.data_folder, self.language) if self.language in UNSPACED else self.holders.keys()
 
 
 def same(word: str) -> str:
@@ -103,11 +103,11 @@ def same(word: str) -> str:
     return unicodedata.normalize("NFC", word.casefold())
 
 
-def _segmented(text: str, language: str) -> Iterator[str]:
-    found = segmenter(language)
-    assert found is not None
+def _segment(text: str, language: str) -> Iterator[str]:
+    segmenter_with_name = segmenter(language)
+    assert segmenter_with_name is not None
     for run in _RUN.finditer(text):
-        for first, last in segmented(run[0], language, found[0]):
+        for first, last in segmented(run[0], language, segmenter_with_name[0]):
             yield run[0][first:last]
 
 
@@ -118,7 +118,7 @@ def icu_segmented(sentences: Sentences, key: str) -> list[str]:
 
 
 @cache
-def _dictionary(data: Path, language: str) -> Container[str]:
+def _dictionary(data_folder: Path, language: str) -> Container[str]:
     if language == "zh":
         import rjieba
 
@@ -127,27 +127,27 @@ def _dictionary(data: Path, language: str) -> Container[str]:
         from pythainlp.corpus import thai_words
 
         return frozenset(word for word in thai_words() if len(word) > 1)
-    return frozenset(word for word in _entries(data, language) if not _KANA.fullmatch(word))
+    return frozenset(word for word in _entries(data_folder, language) if not _KANA.fullmatch(word))
 
 
-def _entries(data: Path, language: str) -> Iterator[str]:
+def _entries(data_folder: Path, language: str) -> Iterator[str]:
     """What the dictionaries of a language have."""
-    for path in sorted((data / "dictionaries").glob("*.tsv.gz")):
+    for path in sorted((data_folder / "dictionaries").glob("*.tsv.gz")):
         source, _, target = path.name.removesuffix(".tsv.gz").partition("-")
         if language in (source, target):
             with gzip.open(path, "rt", encoding="utf-8") as lines:
                 yield from (line.split("\t")[int(language == target)].strip() for line in lines)
 
 
-def _known(data: Path, language: str) -> set[str]:
+def _attested_words(data_folder: Path, language: str) -> set[str]:
     """The words of the dictionaries of a language, and of its treebanks with their dictionary forms."""
-    known = {same(entry) for entry in _entries(data, language)}
+    words = {same(entry) for entry in _entries(data_folder, language)}
     for folder in ("lemmas", "research_only/lemmas"):
-        path = data / folder / f"{language}.tsv.gz"
+        path = data_folder / folder / f"{language}.tsv.gz"
         if path.is_file():
             with gzip.open(path, "rt", encoding="utf-8") as lines:
-                known.update(same(cell) for line in lines for cell in line.split("\t")[:2])
-    return known
+                words.update(same(cell) for line in lines for cell in line.split("\t")[:2])
+    return words
 
 
 class _Jieba:
@@ -162,38 +162,38 @@ class _Jieba:
 
 def parts_of(word: str, dictionary: Container[str]) -> set[str]:
     """The sides of every cut of a word into two words of the dictionary, and their sides."""
-    found: set[str] = set()
+    parts: set[str] = set()
     pending = [word]
     while pending:
         whole = pending.pop()
         for place in range(1, len(whole)):
             for side in (whole[:place], whole[place:]):
-                if side not in found and whole[:place] in dictionary and whole[place:] in dictionary:
-                    found.add(side)
+                if side not in parts and whole[:place] in dictionary and whole[place:] in dictionary:
+                    parts.add(side)
                     pending.append(side)
-    return found
+    return parts
 
 
-def chosen_words(
+def choose_words(
     sentences: Sentences, count: int, draw: random.Random, split: Split = "test", icu: bool = False
 ) -> list[Chosen]:
     """Distinct words of sentences, at random; without spaces, every second one is a part of a word."""
     ids = sentences.ids(split)
-    found: dict[str, Chosen] = {}
+    chosen: dict[str, Chosen] = {}
     for _ in range(count * 1000):
-        if len(found) == count:
+        if len(chosen) == count:
             break
         key = draw.choice(ids)
         words = icu_segmented(sentences, key) if icu else sentences.words[key]
         if not words:
             continue
         word, kind = draw.choice(words), "word"
-        if sentences.language in UNSPACED and not icu and len(found) % 2:
+        if sentences.language in UNSPACED and not icu and len(chosen) % 2:
             parts = sorted(parts_of(word, sentences.dictionary))
             if not parts:
                 continue
             word, kind = draw.choice(parts), "part"
-        if same(word) in found or not any(map(str.isalpha, word)):
+        if same(word) in chosen or not any(map(str.isalpha, word)):
             continue
         holders = sentences.with_word(word)
         others = sorted(sentences.texts.keys() - holders)
@@ -201,8 +201,8 @@ def chosen_words(
             continue
         length = len(sentences.texts[key])
         near = sorted(others, key=lambda other: abs(len(sentences.texts[other]) - length))[:_NEAR]
-        found[same(word)] = Chosen(word, kind, sentences.texts[key], sentences.texts[draw.choice(near)], holders)
-    return list(found.values())
+        chosen[same(word)] = Chosen(word, kind, sentences.texts[key], sentences.texts[draw.choice(near)], holders)
+    return list(chosen.values())
 
 
 def accidents(sentences: Sentences, draw: random.Random, split: Split = "test") -> Iterator[Accident]:
@@ -252,7 +252,7 @@ def _substrings(sentences: Sentences) -> Callable[[str, Sentences], list[str]]:
     Few of the rests of compounds stand in sentences by themselves: words of dictionaries and treebanks are words, too.
     """
     vocabulary = sentences.holders.keys()
-    words = _known(sentences.data, sentences.language) | vocabulary
+    words = _attested_words(sentences.data_folder, sentences.language) | vocabulary
     pairs: list[tuple[str, str, tuple[str, bool]]] = []
     for word in vocabulary:
         if word.isalpha() or all(letter.isalpha() or unicodedata.category(letter)[0] == "M" for letter in word):
@@ -260,18 +260,18 @@ def _substrings(sentences: Sentences) -> Callable[[str, Sentences], list[str]]:
                 pairs.extend(_halves(word, place, vocabulary))
     counts = Counter(affix for _, _, affix in pairs)
     grammar = {affix for affix, times in counts.items() if times > _PRODUCTIVE}
-    found: dict[str, list[str]] = defaultdict(list)
+    substrings: dict[str, list[str]] = defaultdict(list)
     for word, part, (rest, ends) in pairs:
         long = len(part) >= _SHORTEST_SUBSTRING and len(rest) >= _SHORTEST_SUBSTRING
-        if long and _linked(rest, ends).isdisjoint(words) and not _grammatical(rest, ends, grammar):
-            found[word].append(part)
-    return lambda word, _: found[same(word)]
+        if long and _without_links(rest, ends).isdisjoint(words) and not _grammatical(rest, ends, grammar):
+            substrings[word].append(part)
+    return lambda word, _: substrings[same(word)]
 
 
-def _linked(rest: str, ends: bool) -> set[str]:
+def _without_links(rest: str, ends: bool) -> set[str]:
     """The rest of a compound, also without what links its halves: ``s`` of ``Lebens-kraft``."""
     linked = {rest.removeprefix(link) if ends else rest.removesuffix(link) for link in _LINKS}
-    return {rest, *(one for one in linked if len(one) >= _SHORTEST_SUBSTRING)}
+    return {rest, *(stripped for stripped in linked if len(stripped) >= _SHORTEST_SUBSTRING)}
 
 
 def _halves(word: str, place: int, vocabulary: Container[str]) -> Iterable[tuple[str, str, tuple[str, bool]]]:
@@ -289,7 +289,7 @@ def _grammatical(rest: str, ends: bool, grammar: Container[tuple[str, bool]]) ->
     return any((piece, ends) in grammar for piece in pieces if len(piece) > 1 or piece == rest)
 
 
-def invented(draw: random.Random, taken: set[str]) -> str:
+def invent_term(draw: random.Random, taken: set[str]) -> str:
     """A pronounceable term of four syllables that is unlike any term taken before, which it joins."""
     while True:
         term = "".join(draw.choice(_SYLLABLES) for _ in range(4)) + draw.choice(_ENDS)

@@ -48,9 +48,9 @@ def gloss(client: httpx.Client, queries: list[str]) -> list[float]:
     return [answer["timings_ms"]["gloss"] for answer in answers]
 
 
-def embedded(client: httpx.Client, query: str) -> str:
+def default_method(client: httpx.Client, query: str) -> str:
     """The default method, once all embeddings that are being made have been."""
-    while any((one["embeddings"] or {}).get("state") == "building" for one in collections(client)):
+    while any((collection["embeddings"] or {}).get("state") == "building" for collection in collections(client)):
         time.sleep(0.5)
     answer = client.post("/v1/search", json={"query": query}).raise_for_status()
     return str(answer.json()["method"])
@@ -58,8 +58,8 @@ def embedded(client: httpx.Client, query: str) -> str:
 
 def collections(client: httpx.Client) -> list[dict[str, Any]]:
     """All collections, with the state of their embeddings."""
-    found: list[dict[str, Any]] = client.get("/v1/collections").raise_for_status().json()["collections"]
-    return found
+    listing: list[dict[str, Any]] = client.get("/v1/collections").raise_for_status().json()["collections"]
+    return listing
 
 
 def hits(client: httpx.Client, query: str) -> int:
@@ -71,8 +71,8 @@ def hits(client: httpx.Client, query: str) -> int:
 def rerank(client: httpx.Client, queries: list[str], documents: list[str]) -> list[float]:
     """The latency of each query with 50 documents in milliseconds; the documents change with every query."""
     times = []
-    for number, query in enumerate(queries):
-        chosen = [(50 * number + index) % len(documents) for index in range(50)]
+    for place, query in enumerate(queries):
+        chosen = [(50 * place + index) % len(documents) for index in range(50)]
         body = {"query": query, "query_language": "en", "documents": [documents[index] for index in chosen]}
         started = time.perf_counter()
         answer = client.post("/v1/rerank", json=body).raise_for_status()
@@ -89,19 +89,19 @@ def reranking(client: httpx.Client, queries: list[str], depths: list[int], round
     search(client, queries[:1], rerank={"depth": 1})  # loads the model
     measured = {}
     for depth in depths:
-        measured |= repeated(
+        measured |= measure_rounds(
             f"best {depth} reranked", rounds, partial(search, client, queries, rerank={"depth": depth})
         )
     texts = articles()
-    measured |= repeated("psq by default", rounds, partial(search, client, queries, method="psq"))
-    return measured | repeated("50 articles to the endpoint", rounds, partial(rerank, client, queries, texts))
+    measured |= measure_rounds("psq by default", rounds, partial(search, client, queries, method="psq"))
+    return measured | measure_rounds("50 articles to the endpoint", rounds, partial(rerank, client, queries, texts))
 
 
-def repeated(title: str, rounds: int, measure: Callable[[], list[float]]) -> dict[str, list[float]]:
+def measure_rounds(title: str, rounds: int, measure: Callable[[], list[float]]) -> dict[str, list[float]]:
     """What a first round and the later ones measure."""
     return {
         f"{title}, first round": measure(),
-        f"{title}, later rounds": [one for _ in range(rounds) for one in measure()],
+        f"{title}, later rounds": [milliseconds for _ in range(rounds) for milliseconds in measure()],
     }
 
 
@@ -141,10 +141,10 @@ def main() -> None:
                     except httpx.HTTPError:
                         time.sleep(0.2)
                 idle = mebibytes(server.pid)
-                print(f"method: {embedded(client, queries[0])}")  # noqa: T201
+                print(f"method: {default_method(client, queries[0])}")  # noqa: T201
                 rounds = arguments.rounds
-                measured = repeated("without reranking", rounds, partial(search, client, queries, rerank=False))
-                measured |= repeated("glosses", rounds, partial(gloss, client, queries))
+                measured = measure_rounds("without reranking", rounds, partial(search, client, queries, rerank=False))
+                measured |= measure_rounds("glosses", rounds, partial(gloss, client, queries))
                 print(f"idle after start: {idle:.0f} MiB resident")  # noqa: T201
                 print(f"after searches by default: {mebibytes(server.pid):.0f} MiB resident")  # noqa: T201
                 if not arguments.no_rerank:

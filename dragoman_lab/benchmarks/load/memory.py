@@ -20,5 +20,5 @@ def mebibytes(process: int | Literal["self"], line: Line = "VmRSS") -> float:
 def below(process: int) -> list[int]:
     """The processes that a process started, and those that these did."""
     threads = Path(f"/proc/{process}/task").glob("*/children")
-    own = [int(child) for children in threads for child in children.read_text(encoding="ascii").split()]
-    return own + [one for child in own for one in below(child)]
+    direct = [int(child) for children in threads for child in children.read_text(encoding="ascii").split()]
+    return direct + [descendant for child in direct for descendant in below(child)]

@@ -32,7 +32,7 @@ def main() -> None:
         load_demo(Path(folder))
         times = [start(folder) for _ in range(arguments.starts)]
     for path in ("/healthz", "/readyz"):
-        print(f"{path}: {statistics.median(one[path] for one in times):.2f} s in the median")  # noqa: T201
+        print(f"{path}: {statistics.median(seconds[path] for seconds in times):.2f} s in the median")  # noqa: T201
 
 
 def start(folder: str) -> dict[str, float]:
@@ -45,15 +45,15 @@ def start(folder: str) -> dict[str, float]:
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=_LIMIT_SECONDS, trust_env=False) as client:
-            found = {path: answered(client, path, begun) for path in ("/healthz", "/readyz")}
+            first_answers = {path: wait_for_answer(client, path, begun) for path in ("/healthz", "/readyz")}
     finally:
         process.terminate()
         process.wait()
-    print(", ".join(f"{path} {seconds:.2f} s" for path, seconds in found.items()), flush=True)  # noqa: T201
-    return found
+    print(", ".join(f"{path} {seconds:.2f} s" for path, seconds in first_answers.items()), flush=True)  # noqa: T201
+    return first_answers
 
 
-def answered(client: httpx.Client, path: str, begun: float) -> float:
+def wait_for_answer(client: httpx.Client, path: str, begun: float) -> float:
     """Seconds since ``begun`` when the address first answers 200."""
     while time.perf_counter() - begun < _LIMIT_SECONDS:
         try:

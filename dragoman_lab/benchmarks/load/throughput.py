@@ -81,7 +81,7 @@ def serving(command: list[str]) -> Iterator[str]:
     process = subprocess.Popen([sys.executable, "-m", *command], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
-        address = next(found[0] for line in process.stderr if (found := _ADDRESS.search(line)))
+        address = next(match[0] for line in process.stderr if (match := _ADDRESS.search(line)))
         Thread(target=process.stderr.read, daemon=True).start()  # an unread pipe fills up and blocks the service
         with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
             while client.get("/v1/collections").json()["collections"][-1]["index"]["state"] != "ready":

@@ -35,7 +35,7 @@ from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_attention import Masks, attention_shares, plain_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
 from dragoman_lab.benchmarks.reasoning.attention_pictures import likeness_picture, maps_picture, patterns_picture
-from dragoman_lab.benchmarks.reasoning.statement_cells import DEPTH, TEST_SEEDS, Cell, loaded
+from dragoman_lab.benchmarks.reasoning.statement_cells import DEPTH, TEST_SEEDS, Cell, load_reader
 from dragoman_lab.benchmarks.reasoning.statement_runs import METHODS
 from dragoman_lab.evaluation.statement_examples import statements
 from dragoman_lab.reasoning.examples import Example
@@ -57,8 +57,8 @@ class Seen:
     @property
     def pattern(self) -> Values:
         """The share of each sentence in what the statement attends to in the context (layers, sentences)."""
-        found = self.maps[:, -1, 1:-1]
-        shares: Values = found / found.sum(-1, keepdims=True)
+        attended = self.maps[:, -1, 1:-1]
+        shares: Values = attended / attended.sum(-1, keepdims=True)
         return shares
 
 
@@ -72,19 +72,19 @@ class Likeness:
 
 
 def main() -> None:
-    arguments = parsed()
+    arguments = parse_arguments()
     settings = {"en-X": ("en", arguments.language), "X-en": (arguments.language, "en")}
-    found: dict[str, dict[str, list[Likeness]]] = {}
+    likenesses: dict[str, dict[str, list[Likeness]]] = {}
     shown: dict[str, dict[str, tuple[Seen, Seen]]] = {}
     for method in arguments.methods.split(","):
         model, structured = reader(arguments.runs, method, arguments.seed, arguments.language, arguments.trained)
         for setting, cell in settings.items():
-            pairs = [both(model, structured, *one) for one in examples(arguments.theories, cell)]
-            found.setdefault(setting, {})[method] = [likeness(*one) for one in pairs]
+            pairs = [both(model, structured, *example) for example in examples(arguments.theories, cell)]
+            likenesses.setdefault(setting, {})[method] = [likeness(*pair) for pair in pairs]
             shown.setdefault(setting, {})[method] = pairs[0][:2]
     arguments.output.mkdir(parents=True, exist_ok=True)
     report = {
-        setting: {method: summary(some) for method, some in methods.items()} for setting, methods in found.items()
+        setting: {method: summary(some) for method, some in methods.items()} for setting, methods in likenesses.items()
     }
     for setting, methods in report.items():
         show(setting, methods)
@@ -93,7 +93,7 @@ def main() -> None:
     (arguments.output / "report.json").write_text(json.dumps(asked | report, indent=1) + "\n", encoding="utf-8")
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, required=True, help="the output of statement_tables")
     parser.add_argument("--output", type=Path, required=True)
@@ -107,30 +107,30 @@ def parsed() -> argparse.Namespace:
 
 def reader(runs: Path, method: str, seed: int, language: str, trained: str) -> tuple[StatementReader, bool]:
     """A trained reader with the Q_cross of English and a language, and whether it reads with Q_cross."""
-    model, structured = loaded(runs / "theories" / f"{method}-{seed}" / "model")
+    model, structured = load_reader(runs / "theories" / f"{method}-{seed}" / "model")
     if METHODS[method].cross == "pair":
-        own, other = (cross_of(runs, one) for one in (trained, language))
-        PairQueries(model.encoder, own).take(other)
+        trained_cross, other = (cross_of(runs, code) for code in (trained, language))
+        PairQueries(model.encoder, trained_cross).take(other)
     return model, structured
 
 
 def cross_of(runs: Path, language: str) -> Path:
     """The Q_cross of English and a language, or of all pairs where it has none."""
-    own = runs / "cross" / language / "model"
-    return own if own.exists() else runs / "cross" / "shared" / "model"
+    folder = runs / "cross" / language / "model"
+    return folder if folder.exists() else runs / "cross" / "shared" / "model"
 
 
 def examples(count: int, cell: Cell) -> list[tuple[Example, Example, list[int]]]:
     """Statements in the context's language and in the other one, with the ends of the context's sentences."""
     context, other = cell
-    found = []
+    pairs = []
     for seed in range(TEST_SEEDS, TEST_SEEDS + count):
         puzzle = generate(seed, DEPTH)
-        ends = np.cumsum([len(one) + 1 for one in render(puzzle.theory, context, seed)]) - 1
+        ends = np.cumsum([len(sentence) + 1 for sentence in render(puzzle.theory, context, seed)]) - 1
         alone = statements(puzzle, seed, context, context, STATEMENTS)
         switched = statements(puzzle, seed, context, other, STATEMENTS)
-        found += [(*one, ends.tolist()) for one in zip(alone, switched, strict=True)]
-    return found
+        pairs += [(*pair, ends.tolist()) for pair in zip(alone, switched, strict=True)]
+    return pairs
 
 
 def both(
@@ -138,11 +138,11 @@ def both(
 ) -> tuple[Seen, Seen, int | None]:
     """What is seen in-language and in the transfer, and the number of the sentence that decides."""
     deciding = [end for _, end in alone.answers]
-    first, second = (seen(model, structured, one, ends) for one in (alone, switched))
+    first, second = (observe(model, structured, example, ends) for example in (alone, switched))
     return first, second, ends.index(deciding[0]) if deciding else None
 
 
-def seen(model: StatementReader, structured: bool, example: Example, ends: Sequence[int]) -> Seen:
+def observe(model: StatementReader, structured: bool, example: Example, ends: Sequence[int]) -> Seen:
     """What the parts of a row attend to, in the mean over heads and subwords.
 
     Separators are left out, and the rest is added up anew to 1.
@@ -166,17 +166,17 @@ def attention(model: StatementReader, row: Row, across: bool) -> torch.Tensor:
     ids = torch.tensor([row.ids])
     languages = languages_of([row], len(row.ids), ids.device)
     masks = structured_masks(languages) if across else plain_masks(languages)
-    found: list[torch.Tensor] = []
+    layers: list[torch.Tensor] = []
 
-    def keep(block: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-        found.append(_shares(block, given[0] if given else named["hidden_states"], masks))
+    def keep(block: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
+        layers.append(_shares(block, positional[0] if positional else named["hidden_states"], masks))
 
     hooks = [block.register_forward_pre_hook(keep, with_kwargs=True) for block in model.encoder.attention]
     with torch.inference_mode():
         model.encoder(ids, torch.ones_like(ids, dtype=torch.bool), masks if across else None)
     for hook in hooks:
         hook.remove()
-    return torch.stack(found)
+    return torch.stack(layers)
 
 
 def _shares(block: Any, states: torch.Tensor, masks: Masks) -> torch.Tensor:
@@ -186,7 +186,9 @@ def _shares(block: Any, states: torch.Tensor, masks: Masks) -> torch.Tensor:
         heads = block.heads
     else:
         query, key, heads = block.query(states), block.key(states), block.own.num_attention_heads
-    query, cross, key = (one.unflatten(-1, (heads, -1)).transpose(1, 2) for one in (query, block.cross(states), key))
+    query, cross, key = (
+        projection.unflatten(-1, (heads, -1)).transpose(1, 2) for projection in (query, block.cross(states), key)
+    )
     return attention_shares(query, cross, key, masks)[0].mean(0)
 
 
@@ -202,24 +204,24 @@ def likeness(alone: Seen, switched: Seen, deciding: int | None) -> Likeness:
 
 def relative_entropy(first: Values, second: Values) -> Values:
     """In bits, of each row; shares are above 0."""
-    found: Values = (first * np.log2(first / second)).sum(-1)
-    return found
+    entropy: Values = (first * np.log2(first / second)).sum(-1)
+    return entropy
 
 
-def summary(found: Sequence[Likeness]) -> dict[str, Any]:
+def summary(likenesses: Sequence[Likeness]) -> dict[str, Any]:
     """Means over statements, by layer and of all layers."""
 
     def means(values: list[Values]) -> dict[str, Any]:
         by_layer = np.mean(values, 0)
         return {"mean": float(by_layer.mean()), "by_layer": by_layer.tolist()}
 
-    decided = [one.deciding for one in found if one.deciding]
+    decided = [likeness.deciding for likeness in likenesses if likeness.deciding]
     return {
-        "statements": len(found),
-        "correlation": means([one.correlation for one in found]),
-        "divergence": means([one.divergence for one in found]),
-        "deciding_in_language": means([one for one, _ in decided]),
-        "deciding_in_transfer": means([one for _, one in decided]),
+        "statements": len(likenesses),
+        "correlation": means([likeness.correlation for likeness in likenesses]),
+        "divergence": means([likeness.divergence for likeness in likenesses]),
+        "deciding_in_language": means([in_language for in_language, _ in decided]),
+        "deciding_in_transfer": means([transfer for _, transfer in decided]),
     }
 
 
@@ -227,18 +229,22 @@ def show(setting: str, methods: dict[str, Any]) -> None:
     """Print the numbers of a setting in the mean over layers."""
     table = Table("method", "correlation", "divergence, bits", "deciding, in-language", "transfer", title=setting)
     names = ("correlation", "divergence", "deciding_in_language", "deciding_in_transfer")
-    for method, found in methods.items():
-        table.add_row(METHODS[method].title, *(f"{found[name]['mean']:.3f}" for name in names))
+    for method, figures in methods.items():
+        table.add_row(METHODS[method].title, *(f"{figures[name]['mean']:.3f}" for name in names))
     Console().print(table)
 
 
 def pictures(setting: str, methods: dict[str, Any], shown: dict[str, tuple[Seen, Seen]], folder: Path) -> None:
     """Draw what was found in a setting."""
     titles = [METHODS[method].title for method in methods]
-    maps_picture(titles, [[one.maps.mean(0) for one in two] for two in shown.values()], folder / f"maps-{setting}.png")
-    patterns = [[one.pattern for one in two] for two in shown.values()]
+    maps_picture(
+        titles,
+        [[observation.maps.mean(0) for observation in pair] for pair in shown.values()],
+        folder / f"maps-{setting}.png",
+    )
+    patterns = [[observation.pattern for observation in pair] for pair in shown.values()]
     patterns_picture(titles, patterns, folder / f"patterns-{setting}.png")
-    layers = [one["correlation"]["by_layer"] for one in methods.values()]
+    layers = [figures["correlation"]["by_layer"] for figures in methods.values()]
     likeness_picture(titles, layers, folder / f"likeness-{setting}.png")
 
 

@@ -48,9 +48,9 @@ def _side_by_side(
     pyplot = _pyplot()
     shape = {"squeeze": False, "layout": "constrained"}
     figure, grid = pyplot.subplots(len(rows), 2, figsize=(2 * size[0], len(rows) * size[1]), **shape)
-    for title, row, two in zip(titles, rows, grid, strict=True):
+    for title, row, panels in zip(titles, rows, grid, strict=True):
         most = max(float(values.max()) for values in row)
-        for name, values, axes in zip(COLUMNS, row, two, strict=True):
+        for name, values, axes in zip(COLUMNS, row, panels, strict=True):
             image = axes.imshow(values, vmin=0, vmax=most, aspect="auto")
             axes.set_title(f"{title}, {name}")
             label(axes, values)
@@ -68,8 +68,10 @@ def likeness_picture(titles: Sequence[str], layers: Sequence[Sequence[float]], p
     axes.set_yticks(range(len(titles)), titles)
     axes.set_xlabel("layer")
     for y, row in enumerate(layers):
-        for x, value in enumerate(row):
-            axes.text(x, y, f"{value:.2f}", ha="center", va="center", color="white" if value < 0.6 else "black")
+        for x, correlation in enumerate(row):
+            axes.text(
+                x, y, f"{correlation:.2f}", ha="center", va="center", color="white" if correlation < 0.6 else "black"
+            )
     figure.colorbar(image)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

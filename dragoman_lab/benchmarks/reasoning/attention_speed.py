@@ -41,7 +41,7 @@ def main() -> None:
     table = Table("", "plain, ms", "Q_cross, ms", "ratio", "by the masks, ms", "ratio")
     with torch.inference_mode():
         for name, works in (("attention", attention(arguments)), ("block", block(arguments))):
-            plain, ours, masked = (1000 * seconds for seconds in measured(works, arguments.rounds))
+            plain, ours, masked = (1000 * seconds for seconds in measure(works, arguments.rounds))
             table.add_row(name, *(f"{x:.2f}" for x in (plain, ours, ours / plain, masked, masked / plain)))
     Console().print(table)
 
@@ -69,32 +69,32 @@ def block(arguments: argparse.Namespace) -> list[Work]:
     three, four, out = (torch.nn.Linear(width, parts * width) for parts in (3, 4, 1))
     masks = structured_masks(languages(arguments, second))
 
-    def projected(layer: torch.nn.Linear) -> list[Tensor]:
+    def project(layer: torch.nn.Linear) -> list[Tensor]:
         parts = layer(x).unflatten(-1, (-1, heads, width // heads))
         return list(parts.permute(2, 0, 3, 1, 4).unbind(0))
 
-    def joined(mixed: Tensor) -> Tensor:
+    def join(mixed: Tensor) -> Tensor:
         done: Tensor = out(mixed.transpose(1, 2).flatten(2))
         return done
 
-    def crossed(mix: Callable[..., Tensor], by: object) -> Tensor:
-        query, key, value, cross = projected(four)
-        return joined(mix(query, cross, key, value, by))
+    def attend_across(mix: Callable[..., Tensor], by: object) -> Tensor:
+        query, key, value, cross = project(four)
+        return join(mix(query, cross, key, value, by))
 
     return [
-        lambda: joined(F.scaled_dot_product_attention(*projected(three))),
-        lambda: crossed(bilingual_attention, second),
-        lambda: crossed(structured_attention, masks),
+        lambda: join(F.scaled_dot_product_attention(*project(three))),
+        lambda: attend_across(bilingual_attention, second),
+        lambda: attend_across(structured_attention, masks),
     ]
 
 
 def languages(arguments: argparse.Namespace, second: int) -> Tensor:
-    found = torch.full((arguments.rows, arguments.length), CONTEXT)
-    found[:, second:] = QUESTION
-    return found
+    codes = torch.full((arguments.rows, arguments.length), CONTEXT)
+    codes[:, second:] = QUESTION
+    return codes
 
 
-def measured(works: list[Work], rounds: int) -> list[float]:
+def measure(works: list[Work], rounds: int) -> list[float]:
     """Median seconds of each, in rounds in turn."""
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):

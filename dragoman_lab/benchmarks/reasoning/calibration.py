@@ -56,64 +56,66 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--languages", default=LANGUAGES, help="of the questions")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args(arguments)
-    if given.fit and given.split != "tune":
+    options = parser.parse_args(arguments)
+    if options.fit and options.split != "tune":
         parser.error("--fit: a calibration is fitted on --split tune")
-    torch.set_num_threads(given.threads)
-    of_statements = read_json(given.model / CONFIG)["model_type"] == STATEMENTS
-    found = judged(given) if of_statements else answered(given)
-    table = Table("", "number", "so, %", "mean probability, %", "calibration error, %", title=given.split)
-    for name, (values, labels) in found.items():
+    torch.set_num_threads(options.threads)
+    of_statements = read_json(options.model / CONFIG)["model_type"] == STATEMENTS
+    labelled = measure_statements(options) if of_statements else measure_answers(options)
+    table = Table("", "number", "so, %", "mean probability, %", "calibration error, %", title=options.split)
+    for name, (values, labels) in labelled.items():
         shares = (np.mean(labels), np.mean(values), calibration_error(values, labels))
-        table.add_row(name, str(len(values)), *(f"{100 * float(one):.1f}" for one in shares))
+        table.add_row(name, str(len(values)), *(f"{100 * float(share):.1f}" for share in shares))
     Console().print(table)
 
 
-def answered(given: argparse.Namespace) -> dict[str, Labelled]:
+def measure_answers(options: argparse.Namespace) -> dict[str, Labelled]:
     """The probabilities of best answers, and of texts having one."""
-    examples = list(tuning_examples(given.data / "xquad_r", given.languages.split(","), given.examples, 1, given.split))
-    scorer = SpanScorer(given.model)
+    examples = list(
+        tuning_examples(options.data / "xquad_r", options.languages.split(","), options.examples, 1, options.split)
+    )
+    scorer = SpanScorer(options.model)
     readings = served(scorer, examples)
     calibration = scorer.calibration
-    if given.fit:
+    if options.fit:
         calibration = replace(calibration_of(readings), per_rank=calibration.per_rank)  # of `passage_weight`
-        write(given.model, asdict(calibration))
-    found: dict[str, Labelled] = {}
-    for one in readings:
-        each, none = calibration.probabilities(one.answers, one.length)
-        texts = "one text" if one.texts == 1 else "several texts"
-        noted(found, f"{texts}: answered", 1 - none, one.answered)
+        write(options.model, asdict(calibration))
+    labelled: dict[str, Labelled] = {}
+    for reading in readings:
+        each, none = calibration.probabilities(reading.answers, reading.length)
+        texts = "one text" if reading.texts == 1 else "several texts"
+        note(labelled, f"{texts}: answered", 1 - none, reading.answered)
         if each:
-            noted(found, f"{texts}: best answer right", each[0], one.right[0])
-    return found
+            note(labelled, f"{texts}: best answer right", each[0], reading.right[0])
+    return labelled
 
 
-def judged(given: argparse.Namespace) -> dict[str, Labelled]:
+def measure_statements(options: argparse.Namespace) -> dict[str, Labelled]:
     """The probabilities of the labels that are given to statements, and whether they are right."""
-    scorer = StatementScorer(given.model)
+    scorer = StatementScorer(options.model)
     logits, labels, kinds = [], [], []
-    for kind, examples in statement_sets(given.data, given.split, given.examples).items():
+    for kind, examples in statement_sets(options.data, options.split, options.examples).items():
         for example, row in zip(examples, rows_of(scorer.encoder, examples), strict=True):
             logits.append(scorer.judge([row], [example.bilingual])[0].logit)
             labels.append(bool(example.label))
             kinds.append(kind)
-    if given.fit:
-        write(given.model, {"slope": fit_slope(np.array(logits), np.array(labels))})
-        scorer = StatementScorer(given.model)
-    found: dict[str, Labelled] = {}
+    if options.fit:
+        write(options.model, {"slope": fit_slope(np.array(logits), np.array(labels))})
+        scorer = StatementScorer(options.model)
+    labelled: dict[str, Labelled] = {}
     for kind, logit, label in zip(kinds, logits, labels, strict=True):
         true = scorer.probability(logit)
-        noted(found, kind, max(true, 1 - true), (true >= 0.5) == label)
-    return found
+        note(labelled, kind, max(true, 1 - true), (true >= 0.5) == label)
+    return labelled
 
 
-def statement_sets(data: Path, split: str, count: int) -> dict[str, list[Example]]:
+def statement_sets(data_folder: Path, split: str, count: int) -> dict[str, list[Example]]:
     """So many statements of each set; of theories in all pairs of languages."""
-    tune, reasoning = split == "tune", data / "reasoning"
+    tune, reasoning = split == "tune", data_folder / "reasoning"
     first = TUNING_SEEDS if tune else TEST_THEORIES
     sources = StatementSources(mixes=["en", "*", "en-*", "*-en", "*-*"], depth=3)
     leaps = leap_of_thought(
-        data / "leapofthought" / ("train_part.jsonl.gz" if tune else "dev.jsonl.gz"), implicit=False
+        data_folder / "leapofthought" / ("train_part.jsonl.gz" if tune else "dev.jsonl.gz"), implicit=False
     )
     part = "train" if tune else "validation"
     return {
@@ -127,14 +129,16 @@ def statement_sets(data: Path, split: str, count: int) -> dict[str, list[Example
 
 
 def _examples(records: Iterator[Record]) -> Iterator[Example]:
-    for one in records:
-        if one.label is not None:
-            yield Example(one.statement, one.context, one.language, one.language, [], one.label, known=False)
+    for record in records:
+        if record.label is not None:
+            yield Example(
+                record.statement, record.context, record.language, record.language, [], record.label, known=False
+            )
 
 
-def noted(found: dict[str, Labelled], name: str, value: float, label: bool) -> None:
-    values, labels = found.setdefault(name, ([], []))
-    values.append(value)
+def note(labelled: dict[str, Labelled], name: str, probability: float, label: bool) -> None:
+    values, labels = labelled.setdefault(name, ([], []))
+    values.append(probability)
     labels.append(label)
 
 
@@ -142,7 +146,7 @@ def calibration_error(values: Sequence[float], labels: Sequence[bool]) -> float:
     """The mean difference of probability and share over ten bins of probabilities, by how many each holds."""
     probabilities, shares = np.array(values), np.array(labels, float)
     places = np.minimum((probabilities * BINS).astype(int), BINS - 1)
-    gaps = [abs(float((probabilities - shares)[places == one].sum())) for one in range(BINS)]
+    gaps = [abs(float((probabilities - shares)[places == place].sum())) for place in range(BINS)]
     return sum(gaps) / len(probabilities)
 
 

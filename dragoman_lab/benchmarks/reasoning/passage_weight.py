@@ -52,40 +52,40 @@ def main() -> None:
     parser.add_argument("--permissive", action="store_true", help="train tables on data with permissive licences alone")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--fit", action="store_true")
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    if not given.output.exists():
-        asked = answered(given, given.languages.split(","))
-        with atomic_file(given.output) as unfinished:
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    if not options.output.exists():
+        asked = answer_pairs(options, options.languages.split(","))
+        with atomic_file(options.output) as unfinished:
             unfinished.write_text(json.dumps(asked) + "\n", encoding="utf-8")
-    asked = json.loads(given.output.read_text(encoding="utf-8"))
+    asked = json.loads(options.output.read_text(encoding="utf-8"))
     shares = {weight: by_weight(asked, weight) for weight in WEIGHTS}
     show(asked, shares)
-    if given.fit:
+    if options.fit:
         best = max(WEIGHTS, key=lambda weight: shares[weight]["all"])
-        write(given.model, read_json(given.model / CONFIG).get("calibration", {}) | {"per_rank": best})
+        write(options.model, read_json(options.model / CONFIG).get("calibration", {}) | {"per_rank": best})
 
 
-def answered(given: argparse.Namespace, languages: list[str]) -> list[Asked]:
+def answer_pairs(options: argparse.Namespace, languages: list[str]) -> list[Asked]:
     """Each question of each pair of languages with the answers of its passages."""
-    folder = given.data / "xquad_r"
-    questions, _ = xquad(folder, languages, "tune", given.questions)
-    scorer = SpanScorer(given.model)
-    found: list[Asked] = []
-    with reading(given, languages) as client:
+    folder = options.data / "xquad_r"
+    questions, _ = xquad(folder, languages, "tune", options.questions)
+    scorer = SpanScorer(options.model)
+    entries: list[Asked] = []
+    with reading(options, languages) as client:
         for target in languages:
             texts = documents(folder, "paragraph", target)
             for source in languages:
-                passages = retrieved(client, questions[source], source, target, texts)
-                found += [
+                passages = retrieve_passages(client, questions[source], source, target, texts)
+                entries += [
                     asked | {"source": source, "target": target}
                     for asked in of_pair(scorer, questions, source, target, texts, passages)
                 ]
-            Console().print(f"paragraphs in {target}: {len(found)} questions")
-    return found
+            Console().print(f"paragraphs in {target}: {len(entries)} questions")
+    return entries
 
 
-def retrieved(
+def retrieve_passages(
     client: SearchClient, questions: Mapping[str, Any], source: str, target: str, texts: Mapping[str, str]
 ) -> dict[str, list[str]]:
     """The best passages of each question, best first."""
@@ -105,37 +105,37 @@ def of_pair(
     passages: Mapping[str, Sequence[str]],
 ) -> list[Asked]:
     """The answers to each question in its passages."""
-    places = [(key, place, passage) for key, own in passages.items() for place, passage in enumerate(own)]
+    places = [(key, place, passage) for key, ranked in passages.items() for place, passage in enumerate(ranked)]
     requests = [Request(questions[source][key]["text"], texts[passage], source != target) for key, _, passage in places]
     asked: dict[str, Asked] = {
-        key: {"own": own.index(para) if (para := questions[target][key]["para"]) in own else None, "answers": []}
-        for key, own in passages.items()
+        key: {"own": ranked.index(para) if (para := questions[target][key]["para"]) in ranked else None, "answers": []}
+        for key, ranked in passages.items()
     }
     for (key, place, _), answers in zip(places, read(scorer, requests, ANSWERS), strict=True):
         reference = questions[target][key]["answer"]
-        asked[key]["answers"] += [[place, one.score, f1(one.text, [reference], target)] for one in answers]
+        asked[key]["answers"] += [[place, answer.score, f1(answer.text, [reference], target)] for answer in answers]
     return list(asked.values())
 
 
 def by_weight(asked: Sequence[Asked], weight: float) -> dict[str, float]:
     """F1 in percent of the best answers: of all pairs, within a language, and across languages."""
-    values = np.array([best(one["answers"], weight) for one in asked])
-    same = np.array([one["source"] == one["target"] for one in asked])
+    values = np.array([best(entry["answers"], weight) for entry in asked])
+    same = np.array([entry["source"] == entry["target"] for entry in asked])
     return {"all": values.mean(), "same": values[same].mean(), "across": values[~same].mean()}
 
 
 def best(answers: Sequence[tuple[int, float, float]], weight: float) -> float:
     """F1 in percent of the answer that has the highest score less the weight times its passage's place."""
-    return 100 * max(answers, key=lambda one: one[1] - weight * one[0])[2] if answers else 0.0
+    return 100 * max(answers, key=lambda answer: answer[1] - weight * answer[0])[2] if answers else 0.0
 
 
 def show(asked: Sequence[Asked], shares: Mapping[float, Mapping[str, float]]) -> None:
     """Print where the own passages stand, and F1 by weights."""
-    own = [one["own"] for one in asked]
-    Console().print({place: f"{100 * own.count(place) / len(own):.1f}%" for place in (*range(PASSAGES), None)})
+    places = [entry["own"] for entry in asked]
+    Console().print({place: f"{100 * places.count(place) / len(places):.1f}%" for place in (*range(PASSAGES), None)})
     table = Table("weight", *next(iter(shares.values())), title=f"F1 of {len(asked)} questions")
     for weight, row in shares.items():
-        table.add_row(f"{weight:g}", *(f"{value:.1f}" for value in row.values()))
+        table.add_row(f"{weight:g}", *(f"{score:.1f}" for score in row.values()))
     Console().print(table)
 
 

@@ -91,40 +91,42 @@ def main() -> None:
         for kind, asked in kinds.items():
             figures = of_service(client, asked, subwords[kind], arguments.clients, arguments.seconds)
             rows.append({"by": "service", "kind": kind, **figures})
-        for number, process in enumerate((one for one in below(os.getpid()) if one not in others), 1):
-            memory[f"service, process {number}"] = mebibytes(process, "VmHWM")
+        for index, process in enumerate((child for child in below(os.getpid()) if child not in others), 1):
+            memory[f"service, process {index}"] = mebibytes(process, "VmHWM")
     report(arguments, rows, memory)
 
 
 def questions(folder: Path, languages: list[str], split: str, count: int, shift: int) -> list[Question]:
     """Questions in all languages in turn, each with its paragraph in the language that comes `shift` later."""
-    found, paragraphs = xquad(folder, languages, split, count)
+    by_language, paragraphs = xquad(folder, languages, split, count)
     asked = []
-    for number, key in enumerate(found[languages[0]]):
-        source, target = (languages[(number + further) % len(languages)] for further in (0, shift))
-        asked.append(Question(found[source][key]["text"], paragraphs[found[target][key]["para"]], source, target))
+    for index, key in enumerate(by_language[languages[0]]):
+        source, target = (languages[(index + further) % len(languages)] for further in (0, shift))
+        asked.append(
+            Question(by_language[source][key]["text"], paragraphs[by_language[target][key]["para"]], source, target)
+        )
     return asked
 
 
 def subwords_of(scorer: SpanScorer, asked: Sequence[Question]) -> list[int]:
     """The subwords that are read for each question, in all its rows."""
     counts = [0] * len(asked)
-    for part in Reading(scorer.encoder, [one.request for one in asked]).parts:
+    for part in Reading(scorer.encoder, [question.request for question in asked]).parts:
         counts[part.request] += len(part.row.ids)
     return counts
 
 
 def of_reader(scorer: SpanScorer, asked: Sequence[Question], subwords: Sequence[int]) -> dict[str, float]:
     """The rate of all questions in one call, and the latency of each by itself."""
-    requests = [one.request for one in asked]
+    requests = [question.request for question in asked]
     read(scorer, requests[:WARM_UP])
     begun = time.perf_counter()
     read(scorer, requests)
     seconds = time.perf_counter() - begun
     milliseconds = []
-    for one in requests:
+    for request in requests:
         begun = time.perf_counter()
-        read(scorer, [one])
+        read(scorer, [request])
         milliseconds.append((time.perf_counter() - begun) * 1000)
     return figures_of(len(asked), sum(subwords), seconds, milliseconds)
 
@@ -133,11 +135,11 @@ def of_service(
     client: httpx.Client, asked: Sequence[Question], subwords: Sequence[int], clients: int, seconds: float
 ) -> dict[str, float]:
     """The rate and the latency of questions asked over and over by several clients."""
-    for one in asked[:WARM_UP]:
-        post(client, "/v1/qa", json=one.body)
-    answered = ask(f"{client.base_url}/v1/qa", [one.body for one in asked], clients, seconds)
+    for question in asked[:WARM_UP]:
+        post(client, "/v1/qa", json=question.body)
+    answered = ask(f"{client.base_url}/v1/qa", [question.body for question in asked], clients, seconds)
     count = len(answered["milliseconds"])
-    read_subwords = sum(subwords[number % len(subwords)] for number in range(count))
+    read_subwords = sum(subwords[index % len(subwords)] for index in range(count))
     return figures_of(count, read_subwords, answered["seconds"], answered["milliseconds"])
 
 

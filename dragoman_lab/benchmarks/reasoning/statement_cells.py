@@ -29,7 +29,7 @@ STATEMENTS = 8
 TESTS = {"theories": ["theories"], "leap": ["leap, rule to be known", "leap, rule given"]}
 Cell = tuple[str, str]
 """The languages of context and statement."""
-Made = Callable[[Cell], list[Example]]
+ExampleMaker = Callable[[Cell], list[Example]]
 Cells = dict[str, Mapping[str, float]]
 
 
@@ -44,36 +44,36 @@ def name_of(cell: Cell) -> str:
     return cell[0] if cell[0] == cell[1] else "-".join(cell)
 
 
-def theory_test(count: int) -> Made:
+def theory_test(count: int) -> ExampleMaker:
     """Statements of depths 0 to 3 of `count` theories that no training sees."""
 
-    def made(cell: Cell) -> list[Example]:
+    def build(cell: Cell) -> list[Example]:
         seeds = range(TEST_SEEDS, TEST_SEEDS + count)
-        return [one for seed in seeds for one in statements(generate(seed, DEPTH), seed, *cell, STATEMENTS)]
+        return [example for seed in seeds for example in statements(generate(seed, DEPTH), seed, *cell, STATEMENTS)]
 
-    return made
+    return build
 
 
-def leap_test(plan: Plan, implicit: bool, count: int) -> Made:
+def leap_test(plan: Plan, implicit: bool, count: int) -> ExampleMaker:
     """The first `count` statements of LeapOfThought's dev of one kind, half of them negated, word by word."""
-    path = plan.data / "leapofthought" / "dev.jsonl.gz"
+    path = plan.data_folder / "leapofthought" / "dev.jsonl.gz"
     records = list(half_negated(leap_of_thought(path, implicit=implicit), 1))[:count]
     switch = Switch(plan.tables, plan.languages)
 
-    def made(cell: Cell) -> list[Example]:
-        return [leap(one, *cell, switch, random.Random(f"test {one.id}")) for one in records]
+    def build(cell: Cell) -> list[Example]:
+        return [leap(record, *cell, switch, random.Random(f"test {record.id}")) for record in records]
 
-    return made
+    return build
 
 
-def tests_of(plan: Plan, kind: str, theories: int, leaps: int) -> dict[str, Made]:
+def tests_of(plan: Plan, kind: str, theories: int, leaps: int) -> dict[str, ExampleMaker]:
     """What makes the examples of each test of a kind."""
     if kind == "theories":
         return {"theories": theory_test(theories)}
     return {name: leap_test(plan, implicit, leaps) for name, implicit in zip(TESTS[kind], (True, False), strict=True)}
 
 
-def loaded(folder: Path) -> tuple[StatementReader, bool]:
+def load_reader(folder: Path) -> tuple[StatementReader, bool]:
     """A trained reader, and whether it reads rows in two languages with Q_cross."""
     about = load_about(folder, MODEL_TYPE)
     head = StatementHead(int(about["width"]))
@@ -91,8 +91,8 @@ def pairs_of(plan: Plan, method: str, model: StatementReader, say: Say) -> Calla
     return lambda language: pairs.take(folders[language])
 
 
-def tested(
-    plan: Plan, method: str, folder: Path, tests: Mapping[str, Made], options: Any, say: Say
+def measure_cells(
+    plan: Plan, method: str, folder: Path, tests: Mapping[str, ExampleMaker], options: Any, say: Say
 ) -> dict[str, Cells]:
     """Accuracies by test and cell of a trained reader; they are kept beside it.
 
@@ -100,25 +100,25 @@ def tested(
         SystemExit: if they were measured with other options.
     """
     path = folder.parent / "tested.json"
-    kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"options": options, "cells": {}}
-    if kept["options"] != options:
-        raise SystemExit(f"{path}: was measured with {kept['options']}, not {options}: remove the file")
-    found: dict[str, Cells] = {test: kept["cells"].get(test, {}) for test in tests}
-    missing = [(test, cell) for test in tests for cell in cells_of(plan.languages) if name_of(cell) not in found[test]]
+    saved: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"options": options, "cells": {}}
+    if saved["options"] != options:
+        raise SystemExit(f"{path}: was measured with {saved['options']}, not {options}: remove the file")
+    cells: dict[str, Cells] = {test: saved["cells"].get(test, {}) for test in tests}
+    missing = [(test, cell) for test in tests for cell in cells_of(plan.languages) if name_of(cell) not in cells[test]]
     if not missing:
-        return found
-    model, structured = loaded(folder)
+        return cells
+    model, structured = load_reader(folder)
     take = pairs_of(plan, method, model, say)
     for test, cell in missing:
-        take(next((one for one in cell if one != "en"), plan.languages[0]))
-        found[test][name_of(cell)] = measured(model, tests[test](cell), structured)
-        say(f"{folder.parent.name}: {test}, {name_of(cell)}: {found[test][name_of(cell)]['accuracy']:.1f}")
+        take(next((language for language in cell if language != "en"), plan.languages[0]))
+        cells[test][name_of(cell)] = measure_accuracies(model, tests[test](cell), structured)
+        say(f"{folder.parent.name}: {test}, {name_of(cell)}: {cells[test][name_of(cell)]['accuracy']:.1f}")
         with atomic_file(path) as unfinished:
-            unfinished.write_text(json.dumps({"options": options, "cells": kept["cells"] | found}, indent=1))
-    return found
+            unfinished.write_text(json.dumps({"options": options, "cells": saved["cells"] | cells}, indent=1))
+    return cells
 
 
-def measured(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
+def measure_accuracies(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """Accuracies in percent, in the precision that is the fastest here, as in training."""
     with autocast("cpu"):
         return accuracies(judged(model, examples, structured), examples)

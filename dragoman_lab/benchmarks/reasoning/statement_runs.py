@@ -63,7 +63,7 @@ def methods_of(kind: str, methods: Sequence[str]) -> list[str]:
 class Plan:
     """What is trained, and how long."""
 
-    data: Path
+    data_folder: Path
     output: Path
     tables: Path
     languages: list[str]
@@ -106,7 +106,7 @@ class Plan:
         return self.output / "cross" / name
 
     def _parallel(self, language: str) -> bool:
-        files = text_files([self.data / "parallel"])
+        files = text_files([self.data_folder / "parallel"])
         return any(set(file.languages) == {"en", language} for file in files)
 
 
@@ -116,7 +116,8 @@ def cross_query(plan: Plan, name: str, say: Say) -> Path:
     name = folder.name
     trains = name if name in ("head", "query") else "cross"
     table: dict[str, Any] = {
-        "encoder": plan.encoder, "layers": plan.layers, "trains": trains, "parallel": [str(plan.data / "parallel")],
+        "encoder": plan.encoder, "layers": plan.layers, "trains": trains,
+        "parallel": [str(plan.data_folder / "parallel")],
         "languages": sorted(LANGUAGES),
         "prepared": str(plan.output / "tokens"), "vocabulary": 16_000, "length": plan.sentence_length,
         "tokens": plan.sentence_tokens, "learning_rate": 2e-3 if name == "head" else plan.cross_rate,
@@ -129,21 +130,21 @@ def cross_query(plan: Plan, name: str, say: Say) -> Path:
         languages = table["languages"] if name == "shared" else ["en", name]
         table |= {"languages": languages, "start": str(cross_query(plan, "begun", say))}
     config = CrossQueryTraining.parse(table | rhythm(steps))
-    return finished(config, folder, train_cross_query, say)
+    return finish_training(config, folder, train_cross_query, say)
 
 
 def rhythm(steps: int) -> dict[str, Any]:
     """How often a training of so many steps reports and saves."""
-    every = 10 if steps >= 100 else 1
-    save = max(every, steps // 6 // every * every)
-    return {"steps": steps, "warm_up": steps // 10, "report_every": every, "checkpoint_every": save}
+    interval = 10 if steps >= 100 else 1
+    save = max(interval, steps // 6 // interval * interval)
+    return {"steps": steps, "warm_up": steps // 10, "report_every": interval, "checkpoint_every": save}
 
 
-def finished(config: TrainingConfig, folder: Path, train: Callable[..., Path], say: Say) -> Path:
+def finish_training(config: TrainingConfig, folder: Path, train: Callable[..., Path], say: Say) -> Path:
     """Train if that is not done yet, remove the checkpoints, and return the folder of the model."""
-    model, known = folder / "model", folder / "config.json"
-    if known.exists():
-        before = type(config).parse(read_json(known))
+    model, saved_config = folder / "model", folder / "config.json"
+    if saved_config.exists():
+        before = type(config).parse(read_json(saved_config))
         if differing := [*config.differing(before), *(["steps"] if config.steps != before.steps else [])]:
             raise SystemExit(f"{folder} was trained with another {', '.join(differing)}: choose another output")
     if not (model / "config.json").exists():
@@ -155,7 +156,7 @@ def finished(config: TrainingConfig, folder: Path, train: Callable[..., Path], s
 
 
 def _show(say: Say, name: str, step: Any) -> None:
-    losses = ", ".join(f"{part} {value:.3f}" for part, value in step.losses.items())
+    losses = ", ".join(f"{part} {loss:.3f}" for part, loss in step.losses.items())
     say(f"{name}: step {step.step}: {losses}, {step.tokens_per_second:,.0f} tokens/s")
 
 
@@ -171,7 +172,7 @@ def warm_up(plan: Plan, own_queries: bool, say: Say) -> Path:
     folder = plan.output / "warm-up" / ("cs-baseline" if own_queries else "all")
     config = reading(plan, "english", plan.warm_up_steps, 1, table)
     prepare_statements(sources, Path(config.examples), Path(config.tuning), lambda: None)
-    return finished(config, folder, train_statements, say).parent
+    return finish_training(config, folder, train_statements, say).parent
 
 
 def run(plan: Plan, kind: str, name: str, seed: int, say: Say) -> Path:
@@ -185,9 +186,9 @@ def run(plan: Plan, kind: str, name: str, seed: int, say: Say) -> Path:
     if method.cross:
         table["cross"] = str(cross_query(plan, plan.languages[0] if method.cross == "pair" else method.cross, say))
     config = reading(plan, kind, plan.steps if kind == "theories" else plan.leap_steps, seed, table)
-    mixed(plan, kind, config)
+    mix_examples(plan, kind, config)
     folder = plan.output / kind / f"{name}-{seed}"
-    model = finished(config, folder, train_statements, say)
+    model = finish_training(config, folder, train_statements, say)
     if (folder / "best").exists():
         shutil.rmtree(folder / "best")
     return model
@@ -204,25 +205,25 @@ def reading(plan: Plan, examples: str, steps: int, seed: int, table: dict[str, A
     return StatementTraining.parse(common | rhythm(steps) | table)
 
 
-def mixed(plan: Plan, kind: str, config: StatementTraining) -> None:
+def mix_examples(plan: Plan, kind: str, config: StatementTraining) -> None:
     """Write the examples of mix(en, en-X), unless they are there."""
     learn, tune = Path(config.examples), Path(config.tuning)
     if kind == "theories":
         sources = StatementSources(theories=plan.theories, mixes=plan.mixes, seed=1)
         prepare_statements(sources, learn, tune, lambda: None)
         return
-    path = str(plan.data / "leapofthought" / "train_part.jsonl.gz")
+    path = str(plan.data_folder / "leapofthought" / "train_part.jsonl.gz")
     sources = StatementSources(leap_of_thought=[path], tables=str(plan.tables), switched=plan.mixes)
     for folder in (learn, tune):
         claim_folder(sources, folder)
     if not all((folder / "leap_of_thought.jsonl.gz").exists() for folder in (learn, tune)):
         examples = list(leaps(sources))
-        held = {number for number in range(len(examples)) if number % TUNING_SHARE == 0}
+        held = {index for index in range(len(examples)) if index % TUNING_SHARE == 0}
         for folder, chosen in ((learn, False), (tune, True)):
-            some = [one for number, one in enumerate(examples) if (number in held) == chosen]
+            some = [example for index, example in enumerate(examples) if (index in held) == chosen]
             write_examples(folder / "leap_of_thought.jsonl.gz", some)
 
 
 def settings(plan: Plan) -> dict[str, Any]:
     """The plan as it is reported."""
-    return {name: value for name, value in asdict(plan).items() if name not in ("data", "output", "tables")}
+    return {name: setting for name, setting in asdict(plan).items() if name not in ("data_folder", "output", "tables")}

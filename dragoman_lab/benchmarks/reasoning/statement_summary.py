@@ -22,7 +22,7 @@ Runs = dict[str, Methods]
 """The same by test."""
 
 
-def value(cells: Cells, setting: str, languages: Sequence[str], measure: str = "accuracy") -> float:
+def mean_in_setting(cells: Cells, setting: str, languages: Sequence[str], measure: str = "accuracy") -> float:
     """A measure in a setting: of one cell, or the mean over the languages X."""
     names = [setting.replace("X", language) for language in languages] if "X" in setting else [setting]
     return float(np.mean([cells[name][measure] for name in names]))
@@ -36,13 +36,13 @@ def measures_of(methods: Methods) -> list[str]:
 
 def over_seeds(seeds: Mapping[str, Cells], setting: str, languages: Sequence[str], measure: str) -> dict[str, float]:
     """Mean and standard deviation over the seeds; that of one seed is 0."""
-    values = [value(cells, setting, languages, measure) for cells in seeds.values()]
+    values = [mean_in_setting(cells, setting, languages, measure) for cells in seeds.values()]
     return {"mean": float(np.mean(values)), "deviation": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0}
 
 
 def summary(methods: Methods, languages: Sequence[str]) -> dict[str, Any]:
     """Means and deviations by method, setting and measure; settings are also those of each language."""
-    named = [*SETTINGS, *(one.replace("X", language) for one in SETTINGS[1:] for language in languages)]
+    named = [*SETTINGS, *(setting.replace("X", language) for setting in SETTINGS[1:] for language in languages)]
     return {
         method: {
             setting: {measure: over_seeds(seeds, setting, languages, measure) for measure in measures_of(methods)}
@@ -57,23 +57,23 @@ def direction(methods: Methods, languages: Sequence[str]) -> dict[str, Any]:
 
     Where statements are guessed, as those that need many rules are, a difference says nothing: each depth is apart.
     """
-    found: dict[str, Any] = {}
+    differences: dict[str, Any] = {}
     for setting in ("en-X", "X-en"):
         for measure in measures_of(methods):
             steps: dict[str, Any] = {}
             for better, worse in STEPS:
                 gains = {
-                    seed: value(cells, setting, languages, measure)
-                    - value(methods[worse][seed], setting, languages, measure)
+                    seed: mean_in_setting(cells, setting, languages, measure)
+                    - mean_in_setting(methods[worse][seed], setting, languages, measure)
                     for seed, cells in methods.get(better, {}).items()
                     if seed in methods.get(worse, {})
                 }
                 if gains:
                     steps[f"{better} over {worse}"] = {"mean": float(np.mean(list(gains.values()))), "seeds": gains}
             if len(steps) == len(STEPS):
-                holds = all(one["mean"] > 0 for one in steps.values())
-                found.setdefault(setting, {})[measure] = {"holds": holds, **steps}
-    return found
+                holds = all(step["mean"] > 0 for step in steps.values())
+                differences.setdefault(setting, {})[measure] = {"holds": holds, **steps}
+    return differences
 
 
 def show(runs: Runs, languages: Sequence[str], console: Console) -> None:
@@ -86,9 +86,9 @@ def show(runs: Runs, languages: Sequence[str], console: Console) -> None:
             console.print(_table(f"{test}: {setting}, by depth", main, columns, languages))
         columns = [(setting, setting, "accuracy") for setting in SETTINGS]
         console.print(_table(f"{test}: by setting", main, columns, languages))
-        for one in SETTINGS[1:]:
-            columns = [(name, name, "accuracy") for name in (one.replace("X", language) for language in languages)]
-            console.print(_table(f"{test}: {one}, by language", main, columns, languages))
+        for setting in SETTINGS[1:]:
+            columns = [(name, name, "accuracy") for name in (setting.replace("X", language) for language in languages)]
+            console.print(_table(f"{test}: {setting}, by language", main, columns, languages))
         if any(name.endswith("-apart") for name in methods):
             apart = {name: methods[name] for name in APART if name in methods}
             columns = [(setting, setting, "accuracy") for setting in SETTINGS]
@@ -101,17 +101,17 @@ def _table(title: str, methods: Methods, columns: Sequence[tuple[str, str, str]]
     table = Table("method", *(head for head, _, _ in columns), title=title)
     for name, seeds in methods.items():
         cells = [over_seeds(seeds, setting, languages, measure) for _, setting, measure in columns]
-        table.add_row(METHODS[name].title, *(f"{one['mean']:.1f} ± {one['deviation']:.1f}" for one in cells))
+        table.add_row(METHODS[name].title, *(f"{cell['mean']:.1f} ± {cell['deviation']:.1f}" for cell in cells))
     return table
 
 
-def _say_direction(test: str, found: Mapping[str, Any], console: Console) -> None:
-    for setting, measures in found.items():
+def _say_direction(test: str, differences: Mapping[str, Any], console: Console) -> None:
+    for setting, measures in differences.items():
         for measure, steps in measures.items():
             holds = "holds" if steps["holds"] else "does not hold"
             parts = [
-                f"{name} {one['mean']:+.1f} ({', '.join(f'{gain:+.1f}' for gain in one['seeds'].values())})"
-                for name, one in steps.items()
+                f"{name} {step['mean']:+.1f} ({', '.join(f'{gain:+.1f}' for gain in step['seeds'].values())})"
+                for name, step in steps.items()
                 if name != "holds"
             ]
             line = f"{test}, {setting}, {_head(measure)}: Pair over Shared over original {holds}: {'; '.join(parts)}"

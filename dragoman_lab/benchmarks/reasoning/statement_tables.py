@@ -34,14 +34,14 @@ import torch
 from rich.console import Console
 
 from dragoman.files.atomic import atomic_file
-from dragoman_lab.benchmarks.reasoning.statement_cells import TESTS, tested, tests_of
+from dragoman_lab.benchmarks.reasoning.statement_cells import TESTS, measure_cells, tests_of
 from dragoman_lab.benchmarks.reasoning.statement_runs import METHODS, Plan, methods_of, run, settings
 from dragoman_lab.benchmarks.reasoning.statement_summary import Runs, direction, show, summary
 
 
 def main() -> None:
     """Train and measure what is missing, and print the tables."""
-    arguments = parsed()
+    arguments = parse_arguments()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     console = Console()
@@ -53,13 +53,13 @@ def main() -> None:
             tests = tests_of(plan, kind, arguments.test_theories, arguments.test_leaps)
             for method in methods_of(kind, arguments.methods.split(",")):
                 folder = run(plan, kind, method, seed, say)
-                for test, cells in tested(plan, method, folder, tests, options, say).items():
+                for test, cells in measure_cells(plan, method, folder, tests, options, say).items():
                     runs.setdefault(test, {}).setdefault(method, {})[str(seed)] = cells
                 write(arguments.output, plan, options, runs)
     show(runs, plan.languages, console)
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     """The command line; each number of `Plan` is an option."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with parallel and leapofthought")
@@ -74,25 +74,25 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--encoder", default="e5-small", help="a name, or a folder")
     parser.add_argument("--no-follow", action="store_true", help="Q_cross does not get what the warm-up added to Q")
-    for one in numbers():
-        parser.add_argument(f"--{one.name.replace('_', '-')}", type=type(one.default), default=one.default)
-    found = parser.parse_args()
-    for name, known in (("methods", METHODS), ("sets", TESTS)):
-        if unknown := set(getattr(found, name).split(",")) - set(known):
-            parser.error(f"--{name}: {', '.join(sorted(unknown))} is not one of {', '.join(known)}")
-    return found
+    for field in numbers():
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default)
+    arguments = parser.parse_args()
+    for name, choices in (("methods", METHODS), ("sets", TESTS)):
+        if unknown := set(getattr(arguments, name).split(",")) - set(choices):
+            parser.error(f"--{name}: {', '.join(sorted(unknown))} is not one of {', '.join(choices)}")
+    return arguments
 
 
 def numbers() -> list[Any]:
     """The fields of `Plan` that are numbers with a default."""
-    return [one for one in fields(Plan) if one.default is not MISSING and type(one.default) in (int, float)]
+    return [field for field in fields(Plan) if field.default is not MISSING and type(field.default) in (int, float)]
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
-    given = {one.name: getattr(arguments, one.name) for one in numbers()}
-    paths = {"data": arguments.data, "output": arguments.output, "tables": arguments.tables}
+    settings = {field.name: getattr(arguments, field.name) for field in numbers()}
+    paths = {"data_folder": arguments.data, "output": arguments.output, "tables": arguments.tables}
     languages = arguments.languages.split(",")
-    return Plan(**paths, languages=languages, encoder=arguments.encoder, follow=not arguments.no_follow, **given)
+    return Plan(**paths, languages=languages, encoder=arguments.encoder, follow=not arguments.no_follow, **settings)
 
 
 def say(line: str) -> None:

@@ -64,7 +64,7 @@ def xquad(
         rows = json_lines(folder / "queries" / f"{language}.jsonl.gz")
         questions[language] = {row["qid"]: row for row in rows if split == "all" or part_of(row) == split}
         paragraphs |= documents(folder, "paragraph", language)
-    common = sorted(set.intersection(*(set(one) for one in questions.values())))
+    common = sorted(set.intersection(*(set(rows) for rows in questions.values())))
     chosen = common if not count else [common[i] for i in np.linspace(0, len(common) - 1, count).astype(int)]
     return {language: {key: rows[key] for key in chosen} for language, rows in questions.items()}, paragraphs
 
@@ -86,7 +86,7 @@ def pair(
     requests = [
         Request(questions[source][key]["text"], paragraphs[row["para"]], source != target) for key, row in rows.items()
     ]
-    answers = [found[0].text if found else "" for found in read(scorer, requests, 1)]
+    answers = [spans[0].text if spans else "" for spans in read(scorer, requests, 1)]
     return agreement(answers, [row["answer"] for row in rows.values()], target)
 
 
@@ -94,18 +94,20 @@ def agreement(answers: Sequence[str], references: Sequence[str], language: str) 
     """Means of F1 and exact match of answers in a language, in percent."""
 
     def mean(measure: Callable[[str, Sequence[str], str], float], by: str) -> float:
-        scores = [measure(answer, [one], by) for answer, one in zip(answers, references, strict=True)]
+        scores = [measure(answer, [reference], by) for answer, reference in zip(answers, references, strict=True)]
         return 100 * float(np.mean(scores))
 
-    found = {"f1": mean(f1, language), "exact": mean(exact, language)}
+    means = {"f1": mean(f1, language), "exact": mean(exact, language)}
     if language == "th":
-        found["by_spaces"] = mean(f1, "")
-    return found
+        means["by_spaces"] = mean(f1, "")
+    return means
 
 
 def summary(cells: dict[str, dict[str, dict[str, float]]], languages: list[str]) -> dict[str, Any]:
     """Means of the diagonal and of pairs with English, and the least of these as a share of the context's diagonal."""
-    diagonal = {name: float(np.mean([cells[one][one][name] for one in languages])) for name in ("f1", "exact")}
+    diagonal = {
+        name: float(np.mean([cells[language][language][name] for language in languages])) for name in ("f1", "exact")
+    }
     english = [(a, b) for a in languages for b in languages if (a == "en") != (b == "en")]
     if not english:
         return {"diagonal": diagonal, "english": None, "least_share_of_diagonal": None}
@@ -132,7 +134,7 @@ def show(values: list[list[float]], languages: list[str], measure: str) -> None:
     """Print a table, questions in rows."""
     table = Table(measure, *languages)
     for language, row in zip(languages, values, strict=True):
-        table.add_row(language, *(f"{value:.1f}" for value in row))
+        table.add_row(language, *(f"{score:.1f}" for score in row))
     Console().print(table)
 
 
@@ -151,8 +153,8 @@ def plot(values: list[list[float]], languages: list[str], measure: str, path: Pa
     axes.set_ylabel("question")
     axes.set_title(measure)
     for y, row in enumerate(values):
-        for x, value in enumerate(row):
-            axes.text(x, y, f"{value:.0f}", ha="center", va="center", color="white" if value < 60 else "black")
+        for x, score in enumerate(row):
+            axes.text(x, y, f"{score:.0f}", ha="center", va="center", color="white" if score < 60 else "black")
     figure.colorbar(image)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

@@ -67,23 +67,28 @@ def main() -> None:
     folder = arguments.data / "xquad_r"
     questions, _ = xquad(folder, languages, arguments.split, arguments.questions)
     units = ("paragraph", "sentence")
-    data = Xquad(questions, {unit: {one: documents(folder, unit, one) for one in languages} for unit in units})
-    cells = measured(arguments, data, languages)
+    test_set = Xquad(
+        questions, {unit: {language: documents(folder, unit, language) for language in languages} for unit in units}
+    )
+    cells = measure_pairs(arguments, test_set, languages)
     about = {
         "split": arguments.split,
         "questions": len(questions[languages[0]]),
-        "documents": {unit: {one: len(found[one]) for one in languages} for unit, found in data.documents.items()},
+        "documents": {
+            unit: {language: len(texts[language]) for language in languages}
+            for unit, texts in test_set.documents.items()
+        },
         "model": str(arguments.model),
-        "environment": {name: value for name, value in os.environ.items() if name.startswith("DRAGOMAN_")},
+        "environment": {name: setting for name, setting in os.environ.items() if name.startswith("DRAGOMAN_")},
     }
     write_report(arguments.output, about, cells, languages)
 
 
-def measured(arguments: argparse.Namespace, data: Xquad, languages: list[str]) -> Cells:
+def measure_pairs(arguments: argparse.Namespace, test_set: Xquad, languages: list[str]) -> Cells:
     """The figures of each pair, asked unless the output folder has it of an earlier run with the same questions."""
     asked = {
         "split": arguments.split,
-        "questions": len(data.questions[languages[0]]),
+        "questions": len(test_set.questions[languages[0]]),
         "model": str(arguments.model),
     }
     pairs = [(source, target) for target in languages for source in languages]
@@ -92,36 +97,37 @@ def measured(arguments: argparse.Namespace, data: Xquad, languages: list[str]) -
     cells: Cells = {source: {} for source in languages}
     with contextlib.ExitStack() as opened:
         client = None
-        for number, (source, target) in enumerate(pairs, 1):
+        for index, (source, target) in enumerate(pairs, 1):
             path = folder / f"{source}-{target}.json"
-            kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            if kept.get("asked") != asked:
+            saved = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            if saved.get("asked") != asked:
                 client = client or opened.enter_context(reading(arguments, languages))
-                kept = {"asked": asked, "figures": pair(client, data, source, target)}
-                path.write_text(json.dumps(kept) + "\n", encoding="utf-8")
-                print(f"{number} of {len(pairs)}, {source}-{target}: {shown(kept['figures'])}", flush=True)  # noqa: T201
-            cells[source][target] = kept["figures"]
+                saved = {"asked": asked, "figures": pair(client, test_set, source, target)}
+                path.write_text(json.dumps(saved) + "\n", encoding="utf-8")
+                print(f"{index} of {len(pairs)}, {source}-{target}: {format_figures(saved['figures'])}", flush=True)  # noqa: T201
+            cells[source][target] = saved["figures"]
     return cells
 
 
 def reading(arguments: argparse.Namespace, languages: list[str]) -> contextlib.AbstractContextManager[SearchClient]:
     """A client of a new service with the reader and the tables between English and each language."""
-    foreign = [one for one in languages if one != "en"]
+    foreign = [language for language in languages if language != "en"]
     tables = tables_of(arguments.data, foreign, arguments.work, arguments.permissive)
     settings = {"DRAGOMAN_READER": str(arguments.model)}
     return searching(None, tables, data_dir=arguments.data_dir, settings=settings)
 
 
-def pair(client: SearchClient, data: Xquad, source: str, target: str) -> dict[str, float]:
+def pair(client: SearchClient, test_set: Xquad, source: str, target: str) -> dict[str, float]:
     """The figures of questions in one language over documents in one, in percent, and the seconds.
 
     Raises:
         BenchmarkError: an answer was degraded: the figures would be others.
     """
-    rows = data.questions[target]
-    texts = {key: row["text"] for key, row in data.questions[source].items()}
+    rows = test_set.questions[target]
+    texts = {key: row["text"] for key, row in test_set.questions[source].items()}
     paragraphs, sentences = (
-        client.collection(f"xquad-{unit}-{target}", target, found[target]) for unit, found in data.documents.items()
+        client.collection(f"xquad-{unit}-{target}", target, unit_texts[target])
+        for unit, unit_texts in test_set.documents.items()
     )
     begun = time.perf_counter()
     title = f"{source}-{target}"
@@ -129,16 +135,16 @@ def pair(client: SearchClient, data: Xquad, source: str, target: str) -> dict[st
     check_complete(readings, title)
     hits = client.ask(texts, [sentences], 1, {"query_language": source}, title)
     check_complete(hits, title)
-    of = data.documents["sentence"][target]
+    of = test_set.documents["sentence"][target]
     best = [of[next(iter(hits.run[key]))] if hits.run[key] else "" for key in rows]
     references = [row["answer"] for row in rows.values()]
-    found = agreement([readings.texts[key] for key in rows], references, target)
-    found["found"] = 100 * float(np.mean([row["para"] in readings.passages[key] for key, row in rows.items()]))
-    found |= {f"sentence_{name}": value for name, value in agreement(best, references, target).items()}
-    return found | {"seconds": time.perf_counter() - begun, "seconds_reading": readings.seconds}
+    figures = agreement([readings.texts[key] for key in rows], references, target)
+    figures["found"] = 100 * float(np.mean([row["para"] in readings.passages[key] for key, row in rows.items()]))
+    figures |= {f"sentence_{name}": score for name, score in agreement(best, references, target).items()}
+    return figures | {"seconds": time.perf_counter() - begun, "seconds_reading": readings.seconds}
 
 
-def shown(figures: Mapping[str, float]) -> str:
+def format_figures(figures: Mapping[str, float]) -> str:
     """The figures of a pair in one line."""
     text = ", ".join(f"{name} {figures[name]:.1f}" for name in MEASURES)
     return f"{text}; {figures['seconds']:.1f} s, reading {figures['seconds_reading']:.1f} s"
@@ -146,14 +152,14 @@ def shown(figures: Mapping[str, float]) -> str:
 
 def write_report(folder: Path, about: Mapping[str, Any], cells: Cells, languages: list[str]) -> None:
     """Write `report.json` and the heat maps; print the tables and the means."""
-    every = [cells[source][target] for source in languages for target in languages]
+    pairs = [cells[source][target] for source in languages for target in languages]
     baseline = {
         source: {target: {name: row[target][f"sentence_{name}"] for name in ("f1", "exact")} for target in languages}
         for source, row in cells.items()
     }
     report = {
         **about,
-        "means": {name: float(np.mean([one[name] for one in every])) for name in MEASURES},
+        "means": {name: float(np.mean([figures[name] for figures in pairs])) for name in MEASURES},
         "reader": summary(cells, languages),
         "sentence": summary(baseline, languages),
         "pairs": cells,

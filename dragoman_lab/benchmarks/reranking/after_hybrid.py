@@ -84,26 +84,28 @@ def main() -> None:
     languages = arguments.languages.split(",")
     arguments.output.mkdir(parents=True, exist_ok=True)
     tables = tables_of(arguments.data, languages, arguments.work, arguments.permissive)
-    found: dict[str, list[Question]] = {}
+    directions: dict[str, list[Question]] = {}
     settings = {"DRAGOMAN_RERANKER": arguments.model, "DRAGOMAN_RERANK": "never"}
     with searching(None, tables, embeddings=True, data_dir=arguments.data_dir, settings=settings) as client:
         for task in tasks(arguments.data, "xquad_r", languages, "sentence", arguments.split):
             name = f"{task.source}-{task.target}"
-            found[name] = measured(arguments, client, task, arguments.output / f"{name}.json")
-            print(name, f"{np.mean([one.average_precision(0, 0) for one in found[name]]):.4f}", flush=True)  # noqa: T201
-    text = table(found, arguments.depth) if arguments.weight is None else chosen(found, arguments)
+            directions[name] = measure_direction(arguments, client, task, arguments.output / f"{name}.json")
+            print(name, f"{_mean(directions[name], 0, 0):.4f}", flush=True)  # noqa: T201
+    text = table(directions, arguments.depth) if arguments.weight is None else comparison(directions, arguments)
     (arguments.output / "summary.md").write_text(text + "\n", encoding="utf-8")
     print(text)  # noqa: T201
 
 
-def measured(arguments: argparse.Namespace, client: SearchClient, task: Benchmark, path: Path) -> list[Question]:
+def measure_direction(
+    arguments: argparse.Namespace, client: SearchClient, task: Benchmark, path: Path
+) -> list[Question]:
     """A direction's questions; those of an earlier run with the same options, if there are."""
     options = ("model", "split", "questions", "depth", "permissive", "work")
     made_by = {name: str(getattr(arguments, name)) for name in options}
     made_by["weights"] = checksum_of_model(arguments.model)
     made_by["precision"] = os.environ.get("DRAGOMAN_RERANK_PRECISION", "")
-    if path.exists() and (kept := json.loads(path.read_text(encoding="utf-8")))["made_by"] == made_by:
-        return [Question(**one) for one in kept["questions"]]
+    if path.exists() and (saved := json.loads(path.read_text(encoding="utf-8")))["made_by"] == made_by:
+        return [Question(**record) for record in saved["questions"]]
     names = [list(task.queries)[place] for place in evenly_spaced(len(task.queries), arguments.questions)]
     queries = {name: task.queries[name] for name in names}
     collection = client.collection(f"xquad_r-sentence-{task.target}", task.target, task.documents)
@@ -113,15 +115,17 @@ def measured(arguments: argparse.Namespace, client: SearchClient, task: Benchmar
 
     def question(name: str) -> Question:
         hits = answers.run[name]
-        best = [task.documents[one] for one in islice(hits, arguments.depth)]
+        best = [task.documents[document_id] for document_id in islice(hits, arguments.depth)]
         scores = logits(client, task.queries[name], best, task.target)
-        relevant = {one for one, grade in task.qrels[name].items() if grade > 0}
-        return Question(name, list(hits.values()), scores, [one in relevant for one in hits], len(relevant))
+        relevant = {document_id for document_id, grade in task.qrels[name].items() if grade > 0}
+        return Question(
+            name, list(hits.values()), scores, [document_id in relevant for document_id in hits], len(relevant)
+        )
 
     with ThreadPoolExecutor(CLIENTS) as clients:
         questions = list(clients.map(question, queries))
-    kept = {"made_by": made_by, "questions": [asdict(one) for one in questions]}
-    path.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+    saved = {"made_by": made_by, "questions": [asdict(entry) for entry in questions]}
+    path.write_text(json.dumps(saved) + "\n", encoding="utf-8")
     return questions
 
 
@@ -135,27 +139,29 @@ def logits(client: SearchClient, query: str, documents: Sequence[str], language:
     """The reranker's logits of documents, in their order."""
     request: dict[str, Any] = {"query": query, "documents": documents, "document_language": language}
     answer = post(client.client, "/v1/rerank", json=request | {"raw_scores": True}).json()
-    scores = {one["index"]: float(one["relevance_score"]) for one in answer["results"]}
+    scores = {result["index"]: float(result["relevance_score"]) for result in answer["results"]}
     return [scores[place] for place in range(len(documents))]
 
 
-def table(found: Mapping[str, Sequence[Question]], deepest: int) -> str:
+def table(directions: Mapping[str, Sequence[Question]], deepest: int) -> str:
     """A Markdown table of the mean over the directions by weight and depth."""
     depths = [depth for depth in DEPTHS if depth <= deepest]
     lines = [f"| weight | {' | '.join(f'best {depth}' for depth in depths)} |", "|---" * (len(depths) + 1) + "|"]
     for weight in WEIGHTS:
-        means = [np.mean([_mean(questions, weight, depth) for questions in found.values()]) for depth in depths]
+        means = [np.mean([_mean(questions, weight, depth) for questions in directions.values()]) for depth in depths]
         lines.append(f"| {weight} | {' | '.join(f'{mean:.4f}' for mean in means)} |")
     return "\n".join(lines)
 
 
-def chosen(found: Mapping[str, Sequence[Question]], arguments: argparse.Namespace) -> str:
+def comparison(directions: Mapping[str, Sequence[Question]], arguments: argparse.Namespace) -> str:
     """A Markdown table of one weight and depth beside hybrid, by direction and in the mean."""
     lines = ["| direction | hybrid | reranked | p |", "|---|---|---|---|"]
     orders: dict[str, list[np.ndarray[Any, Any]]] = {"hybrid": [], "reranked": []}
-    for name, questions in found.items():
+    for name, questions in directions.items():
         for order, weight in (("hybrid", 0.0), ("reranked", arguments.weight)):
-            orders[order].append(np.array([one.average_precision(weight, arguments.depth) for one in questions]))
+            orders[order].append(
+                np.array([question.average_precision(weight, arguments.depth) for question in questions])
+            )
         lines.append(_line(name, orders["hybrid"][-1], orders["reranked"][-1]))
     means = [np.mean(values, 0) for values in orders.values()]
     return "\n".join([*lines, _line("mean", *means)])
@@ -167,7 +173,7 @@ def _line(name: str, hybrid: np.ndarray[Any, Any], reranked: np.ndarray[Any, Any
 
 
 def _mean(questions: Sequence[Question], weight: float, depth: int) -> float:
-    return float(np.mean([one.average_precision(weight, depth) for one in questions]))
+    return float(np.mean([question.average_precision(weight, depth) for question in questions]))
 
 
 if __name__ == "__main__":

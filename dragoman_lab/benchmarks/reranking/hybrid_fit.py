@@ -58,63 +58,70 @@ def main() -> None:
         parser.error(f"--fitted: nothing was fitted for {arguments.model} after hybrid")
     languages = {"en", *arguments.languages.split(",")} if arguments.languages else None
     read = {folder.name: read_lists(folder) for folder in lists_in(arguments.lists)}
-    read = {name: one for name, one in read.items() if languages is None or {one.source, one.target} <= languages}
+    read = {
+        name: lists for name, lists in read.items() if languages is None or {lists.source, lists.target} <= languages
+    }
     if not read:
         parser.error(f"--lists: no lists of these languages under {arguments.lists}")
-    if other := [name for name, one in read.items() if one.tokenizer != scorer.encoder.tokenizer_checksum]:
+    if other := [name for name, lists in read.items() if lists.tokenizer != scorer.encoder.tokenizer_checksum]:
         parser.error(f"--lists: {other[0]}: these lists were tokenized for an encoder with another vocabulary")
-    counts = {len(evenly_spaced(len(one), arguments.questions)) for one in read.values()}
+    counts = {len(evenly_spaced(len(lists), arguments.questions)) for lists in read.values()}
     if len(counts) > 1:
         parser.error(f"--lists: they have {' and '.join(map(str, sorted(counts)))} questions: choose by --languages")
     use = {"depth": arguments.depth, "queries": arguments.questions}
     scored = {
-        name: score_lists(scorer, one, direction=about.direction, placebo=about.placebo, **use)
-        for name, one in read.items()
+        name: score_lists(scorer, lists, direction=about.direction, placebo=about.placebo, **use)
+        for name, lists in read.items()
     }
     if arguments.fitted:
-        print(measured(scored, about))  # noqa: T201
+        print(tabulate(scored, about))  # noqa: T201
         return
-    hybrid, text = fitted(scored, about)
+    hybrid, text = fit_weight(scored, about)
     print(text)  # noqa: T201
     record = {"lists": list(read), "questions": arguments.questions, "depth": arguments.depth}
     about = replace(about, hybrid=hybrid, training=about.training | {"hybrid": record})
     write(folder_of(arguments.model) / CONFIG, about)
 
 
-def fitted(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tuple[HybridAbout, str]:
+def fit_weight(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tuple[HybridAbout, str]:
     """What was fitted, and a Markdown table of MAP by weight."""
-    hybrid = np.mean([precisions(own, None, about) for own in scored.values()], 0)
-    found = {weight: np.mean([precisions(own, weight, about) for own in scored.values()], 0) for weight in WEIGHTS}
-    best = max(found, key=lambda weight: found[weight].mean())
+    hybrid = np.mean([precisions(questions, None, about) for questions in scored.values()], 0)
+    by_weight = {
+        weight: np.mean([precisions(questions, weight, about) for questions in scored.values()], 0)
+        for weight in WEIGHTS
+    }
+    best = max(by_weight, key=lambda weight: by_weight[weight].mean())
     lines = ["| weight | MAP | p |", "|---|---|---|", f"| hybrid alone | {hybrid.mean():.4f} | |"]
-    for weight, own in found.items():
-        lines.append(f"| {weight or 'reranker alone'} | {own.mean():.4f} | {p_value(own, hybrid)} |")
-    chosen = HybridAbout(best, *calibrated(scored, best, about))
+    for weight, averages in by_weight.items():
+        lines.append(f"| {weight or 'reranker alone'} | {averages.mean():.4f} | {p_value(averages, hybrid)} |")
+    chosen = HybridAbout(best, *calibrate(scored, best, about))
     return chosen, "\n".join([*lines, f"\nchosen: {chosen}"])
 
 
-def calibrated(scored: Mapping[str, Sequence[Scored]], weight: float, about: RerankerAbout) -> tuple[float, float]:
+def calibrate(scored: Mapping[str, Sequence[Scored]], weight: float, about: RerankerAbout) -> tuple[float, float]:
     """Scale and offset of the sums of both scores, see `HybridAbout`."""
-    every = [one for own in scored.values() for one in own]
+    questions = [question for list_questions in scored.values() for question in list_questions]
     sums = [
         interpolated(
-            standalone(np.asarray(one.model), np.asarray(one.shares), about.standalone),
-            np.asarray(one.first_stage),
+            standalone(np.asarray(question.model), np.asarray(question.shares), about.standalone),
+            np.asarray(question.first_stage),
             weight,
         )
-        for one in every
+        for question in questions
     ]
-    scale, offset = calibration(np.concatenate(sums), [relevant for one in every for relevant in one.relevant])
+    scale, offset = calibration(
+        np.concatenate(sums), [relevant for question in questions for relevant in question.relevant]
+    )
     return float(f"{scale:.4g}"), round(offset, 4)
 
 
-def measured(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> str:
+def tabulate(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> str:
     """A Markdown table of MAP by list: of hybrid, of the reranker alone, and of both by the fitted weight."""
     assert about.hybrid is not None
     lines = ["| | questions | hybrid | reranker alone | p | together | p |", "|---" * 7 + "|"]
     orders = {
-        name: [precisions(own, weight, about) for weight in (None, 0.0, about.hybrid.weight)]
-        for name, own in scored.items()
+        name: [precisions(questions, weight, about) for weight in (None, 0.0, about.hybrid.weight)]
+        for name, questions in scored.items()
     }
     for name, (hybrid, alone, together) in [*orders.items(), ("mean", np.mean(list(orders.values()), 0))]:
         cells = [f"{alone.mean():.4f}", p_value(alone, hybrid), f"{together.mean():.4f}", p_value(together, hybrid)]
@@ -124,12 +131,12 @@ def measured(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> st
 
 def precisions(scored: Sequence[Scored], weight: float | None, about: RerankerAbout) -> Values:
     """Average precision of each question: of hybrid's order, or of both by `weight`."""
-    return np.array([one.average_precision(weight, about.standalone) for one in scored])
+    return np.array([question.average_precision(weight, about.standalone) for question in scored])
 
 
-def p_value(own: Values, hybrid: Values) -> str:
+def p_value(reranked: Values, hybrid: Values) -> str:
     """`paired_p`; empty where nothing differs."""
-    return "" if (own == hybrid).all() else f"{paired_p(own, hybrid):.2g}"
+    return "" if (reranked == hybrid).all() else f"{paired_p(reranked, hybrid):.2g}"
 
 
 if __name__ == "__main__":

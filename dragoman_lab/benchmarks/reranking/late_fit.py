@@ -61,30 +61,30 @@ def main() -> None:
     languages = arguments.languages.split(",")
     lists = lists_of(scorer, arguments.data, arguments.work, languages)
     if arguments.compare:
-        print(compared(arguments, lists, languages))  # noqa: T201
+        print(compare(arguments, lists, languages))  # noqa: T201
         return
     sets = {name: parts_of(scorer, path, arguments.questions, about) for name, path in lists.items()}
     print(alone(sets))  # noqa: T201
-    about, found = best(about, sets)
-    print(summary(found))  # noqa: T201
+    about, best_fit = best(about, sets)
+    print(summary(best_fit))  # noqa: T201
     print(f"match with {about.late.cosine} of the cosine; {about.standalone}; first stage {about.first_stage_weight}")  # noqa: T201
-    measures = {name: round(maps["mean"], 4) for name, maps in found.maps().items()}
+    measures = {name: round(maps["mean"], 4) for name, maps in best_fit.maps().items()}
     fit = {"lists": [path.name for path in lists.values()], "questions": arguments.questions, "measures": measures}
     about = replace(about, training=fit, hybrid=None)  # it belongs to the former scores
     write(folder_of(arguments.model) / CONFIG, about)
 
 
-def lists_of(scorer: AnyScorer, data: Path, work: Path, languages: Sequence[str]) -> dict[str, Path]:
+def lists_of(scorer: AnyScorer, data_folder: Path, work: Path, languages: Sequence[str]) -> dict[str, Path]:
     """The folders of the lists, by direction; missing ones are made."""
     folder = work / "lists" / scorer.encoder.tokenizer_checksum[:12]
-    found = {}
+    folders = {}
     for language in languages:
-        task = Judged(str(data / "xquad_r"), "sentence", languages=[language], only=ONLY["tune"], depth=DEPTH)
+        task = Judged(str(data_folder / "xquad_r"), "sentence", languages=[language], only=ONLY["tune"], depth=DEPTH)
         sources = MartSources(str(work / "tables"), languages=[language], tuning=[task])
         prepare(sources, scorer.encoder, folder, folder, lambda: None)
         for pair in (f"en-{language}", f"{language}-en"):
-            found[pair] = folder / f"xquad_r-sentence-{pair}"
-    return found
+            folders[pair] = folder / f"xquad_r-sentence-{pair}"
+    return folders
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Parts:
     question: Question
     cosines: Floats
 
-    def weighted(self, cosine: float) -> Question:
+    def with_cosine(self, cosine: float) -> Question:
         return replace(self.question, model=self.question.model + cosine * self.cosines)
 
 
@@ -102,22 +102,26 @@ def parts_of(scorer: LateScorer, path: Path, questions: int, about: RerankerAbou
     """The parts of a direction's questions, whose documents are encoded together, as many are equal."""
     use = {"direction": about.direction, "placebo": about.placebo}
     rows = list(rows_of_lists(scorer, read_lists(path), depth=DEPTH, queries=questions, **use))  # type: ignore[arg-type]
-    documents = [document for _, own in rows for document in own]
+    documents = [document for _, list_documents in rows for document in list_documents]
     cosines, matched = map(iter, scorer.parts(documents))
     shares = iter(scorer.shares(documents))
-    found = []
-    for one, own in rows:
-        first, relevant = ([getattr(two, name) for two in one.candidates] for name in ("score", "relevant"))
-        model, share, cosine = (np.array(list(islice(values, len(own)))) for values in (matched, shares, cosines))
-        found.append(Parts(Question(np.asarray(first), model, share, relevant, one.relevant), cosine))
-    return found
+    parts = []
+    for candidate_list, list_documents in rows:
+        first, relevant = (
+            [getattr(candidate, name) for candidate in candidate_list.candidates] for name in ("score", "relevant")
+        )
+        model, share, cosine = (
+            np.array(list(islice(values, len(list_documents)))) for values in (matched, shares, cosines)
+        )
+        parts.append(Parts(Question(np.asarray(first), model, share, relevant, candidate_list.relevant), cosine))
+    return parts
 
 
 def alone(sets: Mapping[str, Sequence[Parts]]) -> str:
     """Mean MAP of the match and of the cosine, each alone."""
-    matches = {name: [one.question for one in parts] for name, parts in sets.items()}
-    cosines = {name: [replace(one.question, model=one.cosines) for one in parts] for name, parts in sets.items()}
-    means = [Fit(one, {"": Weights(1.0)}).maps()[""]["mean"] for one in (matches, cosines)]
+    matches = {name: [part.question for part in parts] for name, parts in sets.items()}
+    cosines = {name: [replace(part.question, model=part.cosines) for part in parts] for name, parts in sets.items()}
+    means = [Fit(questions, {"": Weights(1.0)}).maps()[""]["mean"] for questions in (matches, cosines)]
     return "match alone {:.4f}, cosine alone {:.4f}".format(*means)
 
 
@@ -126,16 +130,16 @@ def best(about: RerankerAbout, sets: Mapping[str, Sequence[Parts]]) -> tuple[Rer
     assert about.late is not None
     fits = []
     for cosine in COSINE_WEIGHTS:
-        weighted = {name: [one.weighted(cosine) for one in parts] for name, parts in sets.items()}
-        own = replace(about, late=replace(about.late, cosine=cosine))
-        fits.append(fitted(own, weighted, {name: name for name in sets}, FIRST_STAGE_WEIGHTS, SHARE_WEIGHTS))
+        weighted = {name: [part.with_cosine(cosine) for part in parts] for name, parts in sets.items()}
+        weighted_about = replace(about, late=replace(about.late, cosine=cosine))
+        fits.append(fitted(weighted_about, weighted, {name: name for name in sets}, FIRST_STAGE_WEIGHTS, SHARE_WEIGHTS))
         maps = fits[-1][1].maps()
-        means = ", ".join(f"{name} {one['mean']:.4f}" for name, one in maps.items())
+        means = ", ".join(f"{name} {list_maps['mean']:.4f}" for name, list_maps in maps.items())
         print(f"cosine {cosine}: {means}")  # noqa: T201
     return max(fits, key=lambda fit: sum(fit[1].maps()[name]["mean"] for name in ("all", "standalone")))
 
 
-def compared(arguments: argparse.Namespace, lists: Mapping[str, Path], languages: Sequence[str]) -> str:
+def compare(arguments: argparse.Namespace, lists: Mapping[str, Path], languages: Sequence[str]) -> str:
     """A Markdown table of MAP of another reranker, whose tokenizer may need lists of its own."""
     scorer, about = load_scorer(arguments.compare)
     lists = lists_of(scorer, arguments.data, arguments.work, languages)
@@ -144,13 +148,13 @@ def compared(arguments: argparse.Namespace, lists: Mapping[str, Path], languages
     for name, path in lists.items():
         scored = score_lists(scorer, read_lists(path), depth=DEPTH, queries=arguments.questions, **use)  # type: ignore[arg-type]
         orders = [
-            [one.average_precision(weight, about.standalone) for one in scored]
+            [question.average_precision(weight, about.standalone) for question in scored]
             for weight in (None, 0.0, about.first_stage_weight)
         ]
         rows.append((name, [float(np.mean(order)) for order in orders]))
     rows.append(("mean", np.mean([means for _, means in rows], 0).tolist()))
     lines = ["| | psq | standalone | together |", "|---|---|---|---|"]
-    return "\n".join([*lines, *(f"| {name} | {' | '.join(f'{one:.3f}' for one in means)} |" for name, means in rows)])
+    return "\n".join([*lines, *(f"| {name} | {' | '.join(f'{mean:.3f}' for mean in means)} |" for name, means in rows)])
 
 
 if __name__ == "__main__":

@@ -45,26 +45,26 @@ def main() -> None:
     for name, lists in tuning.items():
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             parser.error(f"--tuning: {name}: these lists were tokenized for an encoder with another vocabulary")
-    about, found = fit(model, about, tuning, queries=arguments.questions)
-    print(summary(found))  # noqa: T201
+    about, fitted = fit(model, about, tuning, queries=arguments.questions)
+    print(summary(fitted))  # noqa: T201
     write(path, replace(about, hybrid=None))  # it belongs to the former scores
 
 
 def write(path: Path, about: RerankerAbout) -> None:
     """Write what was fitted into a reranker's configuration."""
-    known = {name: value for name, value in asdict(about).items() if name != "late" or value is not None}
-    config = json.loads(path.read_text(encoding="utf-8")) | known
+    fields = {name: setting for name, setting in asdict(about).items() if name != "late" or setting is not None}
+    config = json.loads(path.read_text(encoding="utf-8")) | fields
     with atomic_file(path) as unfinished:
         unfinished.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def summary(found: Fit) -> str:
+def summary(fitted: Fit) -> str:
     """A Markdown table of MAP."""
-    maps = found.maps()
+    maps = fitted.maps()
     lines = [f"| | {' | '.join(maps)} |", "|---" * (len(maps) + 1) + "|"]
-    for name in [*found.sets, "mean"]:
-        lines.append(f"| {name} | {' | '.join(f'{one[name]:.3f}' for one in maps.values())} |")
-    weights = ", ".join(f"{name}: {tuple(one)}" for name, one in found.chosen.items())
+    for name in [*fitted.sets, "mean"]:
+        lines.append(f"| {name} | {' | '.join(f'{list_maps[name]:.3f}' for list_maps in maps.values())} |")
+    weights = ", ".join(f"{name}: {tuple(order_weights)}" for name, order_weights in fitted.chosen.items())
     return "\n".join([*lines, f"\nweights of the model, the first stage, shares: {weights}"])
 
 

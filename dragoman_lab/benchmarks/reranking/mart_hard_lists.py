@@ -50,18 +50,21 @@ def main() -> None:
 def hardest(scorer: AnyScorer, lists: Lists, queries: int, candidates: int) -> list[CandidateList]:
     """`queries` lists, with late's scores of the relevant candidates and of its best others, best first."""
     use = {"depth": 1000, "queries": queries}
-    whole = [one for one, _ in rows_of_lists(scorer, lists, **use)]
-    scored = [np.array(one.model) for one in score_lists(scorer, lists, **use)]
-    found = []
-    for one, values in zip(whole, scored, strict=True):
+    whole = [candidate_list for candidate_list, _ in rows_of_lists(scorer, lists, **use)]
+    scored = [np.array(scored_list.model) for scored_list in score_lists(scorer, lists, **use)]
+    selected = []
+    for candidate_list, values in zip(whole, scored, strict=True):
         shares = np.exp(SHARPNESS * (values - values.max()))
         best = sorted(
-            (replace(two, score=float(share)) for two, share in zip(one.candidates, shares, strict=True)),
-            key=lambda two: (two.relevant, two.score),
+            (
+                replace(candidate, score=float(share))
+                for candidate, share in zip(candidate_list.candidates, shares, strict=True)
+            ),
+            key=lambda candidate: (candidate.relevant, candidate.score),
             reverse=True,
-        )[: max(candidates, one.relevant)]
-        found.append(replace(one, candidates=sorted(best, key=lambda two: -two.score)))
-    return found
+        )[: max(candidates, candidate_list.relevant)]
+        selected.append(replace(candidate_list, candidates=sorted(best, key=lambda candidate: -candidate.score)))
+    return selected
 
 
 if __name__ == "__main__":

@@ -42,24 +42,24 @@ def main() -> None:
     for command in table_commands(arguments.data):
         run(command)
     sources = MartSources.parse(read_config(Path("dragoman_lab/configs/mart-e5.toml"))["sources"], arguments.data)
-    own = replace(sources, judged=[], parallel=[])  # only marked answers: no first stage makes their labels
-    prepare(own, load_encoder("e5-small"), RUNS / "mart" / "e5-lists", RUNS / "mart" / "e5-tuning", print)
+    marked_sources = replace(sources, judged=[], parallel=[])  # only marked answers: no first stage makes their labels
+    prepare(marked_sources, load_encoder("e5-small"), RUNS / "mart" / "e5-lists", RUNS / "mart" / "e5-tuning", print)
     for command in comparison_commands(arguments.data, arguments.seeds, arguments.queries):
         run(command)
 
 
-def table_commands(data: Path) -> Iterator[list[str]]:
+def table_commands(data_folder: Path) -> Iterator[list[str]]:
     """That make the tables of permissive data, of all, of dictionaries and of parallel text."""
     for knowledge, folder in TABLES.items():
         languages = LEARNED if knowledge == "dictionaries" else sorted({*LEARNED, *TESTED})
-        options = ["--data", str(data), "--output", str(folder), "--permissive", "--tables-only"]
+        options = ["--data", str(data_folder), "--output", str(folder), "--permissive", "--tables-only"]
         yield ["retrieval.first_stage", *options, "--knowledge", knowledge, "--languages", ",".join(languages)]
 
 
-def comparison_commands(data: Path, seeds: int, queries: int) -> Iterator[list[str]]:
+def comparison_commands(data_folder: Path, seeds: int, queries: int) -> Iterator[list[str]]:
     """That make the test and tuning lists, and then the tables and the figure."""
     for folder, languages in ((TEST, TESTED), (TUNE, TUNED)):
-        options = ["--data", str(data), "--tables", str(TABLES["both"] / "tables"), "--output", str(folder)]
+        options = ["--data", str(data_folder), "--tables", str(TABLES["both"] / "tables"), "--output", str(folder)]
         options += ["--method", "hybrid", "--depth", "20", "--units", "sentence", "--lists-alone", "--no-flores"]
         split = folder.name.removeprefix("hybrid-")
         yield ["reranking.quality", *options, "--split", split, "--languages", ",".join(languages)]

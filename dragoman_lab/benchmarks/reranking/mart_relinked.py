@@ -44,10 +44,10 @@ def main() -> None:
     for language, pairs in missing.items():
         table = TableFile(arguments.tables / FILES[arguments.links].format(language), "en", language)
         if table.path.exists():
-            with local_service([table]) as bench:
+            with local_service([table]) as service:
                 for path, output in pairs:
                     lists = read_lists(path)
-                    view = bench.view(lists.source, lists.target)
+                    view = service.view(lists.source, lists.target)
                     relinked(path, view.analysed if view is not None else None, output)
 
 

@@ -44,45 +44,47 @@ def main() -> None:
     lists = read_lists(arguments.lists)
     random = np.random.default_rng(1)
     sums: dict[str, list[NDArray[np.float64]]] = {}
-    for number in range(min(arguments.queries, len(lists))):
-        for name, values in similarities(model, lists, number, random).items():
+    for index in range(min(arguments.queries, len(lists))):
+        for name, values in similarities(model, lists, index, random).items():
             sums.setdefault(name, []).append(values)
-    found = {name: np.mean(values, 0).round(4).tolist() for name, values in sums.items()}
+    means = {name: np.mean(values, 0).round(4).tolist() for name, values in sums.items()}
     arguments.output.mkdir(parents=True, exist_ok=True)
-    report = {"model": about.name, "lists": str(arguments.lists), "queries": len(next(iter(sums.values()))), **found}
+    report = {"model": about.name, "lists": str(arguments.lists), "queries": len(next(iter(sums.values()))), **means}
     (arguments.output / "similarity.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    plot(found, arguments.output / "similarity.png")
-    for name, values in found.items():
-        print(f"{name}: {' '.join(f'{value:.2f}' for value in values)}")  # noqa: T201
+    plot(means, arguments.output / "similarity.png")
+    for name, values in means.items():
+        print(f"{name}: {' '.join(f'{similarity:.2f}' for similarity in values)}")  # noqa: T201
 
 
-def similarities(model: Mart, lists: Lists, number: int, random: np.random.Generator) -> dict[str, NDArray[np.float64]]:
+def similarities(
+    model: Mart, lists: Lists, query_index: int, random: np.random.Generator
+) -> dict[str, NDArray[np.float64]]:
     """Mean similarities (layers + 1,) of translations and random pairs; empty for a query without pairs."""
-    one = lists[number]
-    relevant = [candidate for candidate in one.candidates if candidate.relevant]
+    candidate_list = lists[query_index]
+    relevant = [candidate for candidate in candidate_list.candidates if candidate.relevant]
     if not relevant:
         return {}
-    (links,) = lists.links(one.query, [relevant[0].text], "mean")
-    texts = lists.text(one.query), [lists.text(relevant[0].text)]
+    (links,) = lists.links(candidate_list.query, [relevant[0].text], "mean")
+    texts = lists.text(candidate_list.query), [lists.text(relevant[0].text)]
     row = next(passages(model.encoder, texts[0], texts[1], [links]))
     likely = links.weights >= LIKELY
     translations = list(zip(links.left[likely].tolist(), links.right[likely].tolist(), strict=True))
-    known = set(zip(links.left.tolist(), links.right.tolist(), strict=True))
+    linked = set(zip(links.left.tolist(), links.right.tolist(), strict=True))
     queries, words = (sorted(set(pieces[pieces >= 0].tolist())) for pieces in (row.row.query, row.row.passage))
-    others = [(left, right) for left in queries for right in words if (left, right) not in known]
+    others = [(left, right) for left in queries for right in words if (left, right) not in linked]
     translations = [(left, right) for left, right in translations if left in queries and right in words]
     if not translations or not others:
         return {}
     chosen = [others[index] for index in random.integers(0, len(others), len(translations))]
-    found = {}
-    for name, own in (("with table", links), ("without", NO_LINKS)):
-        states = read(model, texts, own)
-        found[f"translations, {name}"] = mean_similarity(states, row, translations)
-        found[f"random pairs, {name}"] = mean_similarity(states, row, chosen)
-    return found
+    means = {}
+    for name, table_links in (("with table", links), ("without", NO_LINKS)):
+        states = read_states(model, texts, table_links)
+        means[f"translations, {name}"] = mean_similarity(states, row, translations)
+        means[f"random pairs, {name}"] = mean_similarity(states, row, chosen)
+    return means
 
 
-def read(model: Mart, texts: tuple[object, list[object]], links: Links) -> list[Tensor]:
+def read_states(model: Mart, texts: tuple[object, list[object]], links: Links) -> list[Tensor]:
     """The states (length, width) after the embeddings and each layer."""
     row = next(passages(model.encoder, texts[0], texts[1], [links]))  # type: ignore[arg-type]
     with torch.inference_mode():
@@ -103,13 +105,13 @@ def mean_similarity(states: list[Tensor], row: Passage, pairs: Pairs) -> NDArray
     return np.asarray(values)
 
 
-def word(state: Tensor, start: int, pieces: NDArray[np.int64], number: int) -> Tensor:
+def word(state: Tensor, start: int, pieces: NDArray[np.int64], index: int) -> Tensor:
     """The mean state (width,) of a word's subwords."""
-    positions = torch.from_numpy(start + np.flatnonzero(pieces == number))
+    positions = torch.from_numpy(start + np.flatnonzero(pieces == index))
     return state[positions].mean(0)
 
 
-def plot(found: dict[str, list[float]], path: Path) -> None:
+def plot(means: dict[str, list[float]], path: Path) -> None:
     """One line per kind of pair."""
     import matplotlib
 
@@ -117,11 +119,11 @@ def plot(found: dict[str, list[float]], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4))
-    for name, values in found.items():
+    for name, values in means.items():
         axes.plot(range(len(values)), values, label=name, linestyle="-" if "with table" in name else "--", marker="o")
     axes.set_xlabel("layer (0: embeddings)")
     axes.set_ylabel("cosine similarity")
-    axes.set_xticks(range(len(next(iter(found.values())))))
+    axes.set_xticks(range(len(next(iter(means.values())))))
     axes.legend()
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

@@ -60,7 +60,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 TRAINED = {"dictionary at search": "mart", "learned at search": "mart"}
 """Variants that use the model of another one."""
-SUFFIXES = {one: f"-{links}" for links in ("dictionary", "learned") for one in (links, f"{links} at search")}
+SUFFIXES = {variant: f"-{links}" for links in ("dictionary", "learned") for variant in (links, f"{links} at search")}
 """Of the folders of lists of the variants that have other links."""
 ORDERS = {"alone": "alone", "interpolated": "together with the first stage"}
 """Orders of candidates, with their titles."""
@@ -96,14 +96,14 @@ def main() -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     table = read_config(arguments.config)
-    others = searched(arguments) if arguments.first_stage else {}
+    others = measure_runs(arguments) if arguments.first_stage else {}
     done: dict[str, list[dict[str, Any]]] = {}
     for seed in range(1, arguments.seeds + 1):
         for variant in arguments.variants.split(","):
             trained = TRAINED.get(variant, variant)
             folder = arguments.output / f"{trained.replace(' ', '-')}-{seed}"
-            trained_by(MartTraining.parse(changed(table, changes(trained, table)) | {"seed": seed}), folder)
-            done.setdefault(variant, []).append(tested(folder, SUFFIXES.get(variant, ""), arguments))
+            train_variant(MartTraining.parse(apply_changes(table, changes(trained, table)) | {"seed": seed}), folder)
+            done.setdefault(variant, []).append(measure_precisions(folder, SUFFIXES.get(variant, ""), arguments))
             (arguments.output / "summary.md").write_text(summary(done, others), encoding="utf-8")
     print(summary(done, others))  # noqa: T201
 
@@ -117,12 +117,12 @@ def check_lists(parser: argparse.ArgumentParser, arguments: argparse.Namespace) 
         if folder and not names:
             parser.error(f"--{option}: no lists under {folder}")
         for suffix in suffixes if folder else ():
-            own = Path(f"{folder}{suffix}")
-            if missing := sorted(names - {path.relative_to(own) for path in lists_in(own)}):
-                parser.error(f"--{option}: {own} lacks the lists {missing[0]}")
+            variant_folder = Path(f"{folder}{suffix}")
+            if missing := sorted(names - {path.relative_to(variant_folder) for path in lists_in(variant_folder)}):
+                parser.error(f"--{option}: {variant_folder} lacks the lists {missing[0]}")
 
 
-def trained_by(settings: MartTraining, folder: Path) -> None:
+def train_variant(settings: MartTraining, folder: Path) -> None:
     """Train, unless the folder has a model; one of another configuration is refused."""
     if (folder / "report.json").exists():
         claim(settings, folder, resume=True)
@@ -130,7 +130,7 @@ def trained_by(settings: MartTraining, folder: Path) -> None:
         train_mart(settings, folder, resume=folder.exists())
 
 
-def changed(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def apply_changes(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration with changes; of `model`, fields that they do not name stay."""
     model = {**table.get("model", {}), **changes.get("model", {})}
     return {**table, **changes, **({"model": model} if model else {})}
@@ -148,70 +148,73 @@ def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
     return VARIANTS[variant]
 
 
-def tested(folder: Path, suffix: str, arguments: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
+def measure_precisions(folder: Path, suffix: str, arguments: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
     """Average precision of every query of every test list, in each order; scores are saved in `folder`.
 
     `suffix` is that of the folders of lists.
     """
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
-    kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
+    saved: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
     scorer = Scorer(model)  # in float32: variants are compared, which other processes score
 
-    def scored(lists: Path, queries: int | None) -> list[Scored]:
+    def score(lists: Path, queries: int | None) -> list[Scored]:
         read, name = read_lists(lists), lists.as_posix()
         options = {"depth": arguments.depth, "queries": queries}
         made_with = options | {"lists": read.checksum}
-        if name not in kept:
+        if name not in saved:
             scored = score_lists(scorer, read, direction=about.direction, placebo=about.placebo, **options)
-            kept[name] = {"options": made_with, "scored": [asdict(one) for one in scored]}
-            path.write_text(json.dumps(kept))
-        if (before := kept[name]["options"]) != made_with:
+            saved[name] = {"options": made_with, "scored": [asdict(entry) for entry in scored]}
+            path.write_text(json.dumps(saved))
+        if (before := saved[name]["options"]) != made_with:
             raise SystemExit(f"{path}: {name} was scored with {before}, not {made_with}: remove the file")
-        return [Scored(**one) for one in kept[name]["scored"]]
+        return [Scored(**record) for record in saved[name]["scored"]]
 
     if arguments.tuning:
         tuning = Path(f"{arguments.tuning}{suffix}")
-        weight = best_weight({one.name: scored(one, TUNING_QUERIES) for one in lists_in(tuning)})
+        weight = best_weight(
+            {lists_folder.name: score(lists_folder, TUNING_QUERIES) for lists_folder in lists_in(tuning)}
+        )
     else:
         weight = json.loads((folder / "report.json").read_text())["weights"]["with the model"]["first_stage"]
     orders = {FIRST: None, "alone": 0.0, "interpolated": weight}
-    found = {}
+    precisions = {}
     for lists in lists_in(test):
-        again = scored(lists, arguments.queries)
-        found[lists.name] = {
-            order: [one.average_precision(weight) for one in again] for order, weight in orders.items()
+        again = score(lists, arguments.queries)
+        precisions[lists.name] = {
+            order: [question.average_precision(weight) for question in again] for order, weight in orders.items()
         }
-    return found
+    return precisions
 
 
-def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
+def measure_runs(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
     """Average precision by system and test list of runs of `retrieval/first_stage.py`, for the same queries and depth.
 
     Lists of other tasks have none. FLORES has no human translation, because its queries are the translations of its
     documents.
     """
-    found: dict[str, dict[str, Values]] = {title: {} for title in RUNS.values()}
+    precisions: dict[str, dict[str, Values]] = {title: {} for title in RUNS.values()}
     kinds = {
-        f"{data}-{unit}-{source}-{target}": (arguments.data / data, source, target, unit, queries)
+        f"{data_set}-{unit}-{source}-{target}": (arguments.data / data_set, source, target, unit, queries)
         for language in (*XQUAD, "sw", "so")
-        for data, (source, target, unit), queries in tasks(arguments.data, language)
+        for data_set, (source, target, unit), queries in tasks(arguments.data, language)
     }
     for path in lists_in(arguments.test):
         if path.name not in kinds:
             continue
         lists = read_lists(path)
-        names = [lists[number].name for number in evenly_spaced(len(lists), arguments.queries)]
+        names = [lists[index].name for index in evenly_spaced(len(lists), arguments.queries)]
         qrels = load_benchmark(*kinds[path.name]).qrels
         for system, title in RUNS.items():
             run = arguments.first_stage / path.name / f"{system}.trec"
             if run.exists():
                 answers = ir_measures.read_trec_run(str(run))
                 values = {
-                    one.query_id: one.value for one in ir_measures.iter_calc([AP @ arguments.depth], qrels, answers)
+                    metric.query_id: metric.value
+                    for metric in ir_measures.iter_calc([AP @ arguments.depth], qrels, answers)
                 }
-                found[title][path.name] = np.array([values.get(name, 0.0) for name in names])
-    return found
+                precisions[title][path.name] = np.array([values.get(name, 0.0) for name in names])
+    return precisions
 
 
 def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mapping[str, Values]]) -> str:
@@ -221,7 +224,10 @@ def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mappi
     lines: list[str] = []
     for names in ([name for name in tested_on if name not in paragraphs], paragraphs):
         for order, title in ORDERS.items() if names else ():
-            columns = {other: {name: own[name] for name in names if name in own} for other, own in others.items()}
+            columns = {
+                other: {name: precisions[name] for name in names if name in precisions}
+                for other, precisions in others.items()
+            }
             columns[FIRST] = _values(next(iter(done.values())), FIRST, names)
             columns |= {f"{variant} ({len(runs)})": _values(runs, order, names) for variant, runs in done.items()}
             lines += [f"\n**{title}**\n", *_table(names, columns), "", *_by_data_set(names, columns)]
@@ -234,39 +240,39 @@ def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Ite
     yield "|---" * (len(columns) + 2) + "|"
     mart = _mart(columns)
     for name in names:
-        cells = [_cell(own.get(name), mart.get(name)) for own in columns.values()]
+        cells = [_cell(precisions.get(name), mart.get(name)) for precisions in columns.values()]
         yield f"| {name} | {len(columns[FIRST][name])} | {' | '.join(cells)} |"
-    everywhere = [name for name in names if all(name in own for own in columns.values())]
+    everywhere = [name for name in names if all(name in precisions for precisions in columns.values())]
     for label, some in (("mean", names), ("mean of tasks that have all", everywhere)):
         if some and (label == "mean" or len(some) < len(names)):
             means = (
-                np.mean([own[one].mean() for one in some]) if own.keys() >= {*some} else None
-                for own in columns.values()
+                np.mean([precisions[name].mean() for name in some]) if precisions.keys() >= {*some} else None
+                for precisions in columns.values()
             )
             yield f"| {label} | | {' | '.join('' if mean is None else f'{mean:.3f}' for mean in means)} |"
     for label, other in (("p against mart", mart), (f"p against {FIRST}", columns[FIRST])):
-        yield f"| {label} | | {' | '.join(_p(own, other) for own in columns.values())} |"
+        yield f"| {label} | | {' | '.join(_p(precisions, other) for precisions in columns.values())} |"
 
 
 def _by_data_set(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Iterator[str]:
     """The gains of MART over each other column, with p, on the common tasks of each data set."""
     if not (mart := _mart(columns)):
         return
-    others = {title: own for title, own in columns.items() if own is not mart}
+    others = {title: precisions for title, precisions in columns.items() if precisions is not mart}
     yield f"| mart, more than | tasks | {' | '.join(others)} |"
     yield "|---" * (len(others) + 2) + "|"
-    for data in dict.fromkeys(map(_data_set, names)):
-        own = {name: values for name, values in mart.items() if _data_set(name) == data}
-        yield f"| {data} | {len(own)} | {' | '.join(_more(own, other) for other in others.values())} |"
+    for data_set in dict.fromkeys(map(_data_set, names)):
+        ours = {name: values for name, values in mart.items() if _data_set(name) == data_set}
+        yield f"| {data_set} | {len(ours)} | {' | '.join(_more(ours, other) for other in others.values())} |"
 
 
-def _more(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
-    differences = [(own[name] - other[name]).mean() for name in own.keys() & other.keys()]
-    return f"{np.mean(differences):+.3f} (p = {_p(own, other) or '1'})" if differences else ""
+def _more(ours: Mapping[str, Values], other: Mapping[str, Values]) -> str:
+    differences = [(ours[name] - other[name]).mean() for name in ours.keys() & other.keys()]
+    return f"{np.mean(differences):+.3f} (p = {_p(ours, other) or '1'})" if differences else ""
 
 
 def _mart(columns: Mapping[str, Mapping[str, Values]]) -> Mapping[str, Values]:
-    return next((own for title, own in columns.items() if title.startswith("mart (")), {})
+    return next((precisions for title, precisions in columns.items() if title.startswith("mart (")), {})
 
 
 def _data_set(name: str) -> str:
@@ -274,11 +280,11 @@ def _data_set(name: str) -> str:
     return name.rsplit("-", 2)[0]
 
 
-def _cell(own: Values | None, mart: Values | None) -> str:
-    if own is None:
+def _cell(precisions: Values | None, mart: Values | None) -> str:
+    if precisions is None:
         return ""
-    differs = mart is not None and (own != mart).any() and ttest_1samp(own - mart, 0).pvalue < SIGNIFICANT
-    return f"{own.mean():.3f}{'*' if differs else ''}"
+    differs = mart is not None and (precisions != mart).any() and ttest_1samp(precisions - mart, 0).pvalue < SIGNIFICANT
+    return f"{precisions.mean():.3f}{'*' if differs else ''}"
 
 
 def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> dict[str, Values]:
@@ -286,10 +292,10 @@ def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> dict[st
     return {name: np.mean([run[name][order] for run in runs], 0) for name in names}
 
 
-def _p(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
+def _p(ours: Mapping[str, Values], other: Mapping[str, Values]) -> str:
     """`p_of_mean` of the differences on common tasks; empty without differences."""
-    differences = {name: own[name] - other[name] for name in own.keys() & other.keys()}
-    return f"{p_of_mean(differences):.2g}" if any(one.any() for one in differences.values()) else ""
+    differences = {name: ours[name] - other[name] for name in ours.keys() & other.keys()}
+    return f"{p_of_mean(differences):.2g}" if any(difference.any() for difference in differences.values()) else ""
 
 
 def p_of_mean(differences: Mapping[str, Values]) -> float:
@@ -306,11 +312,13 @@ def p_of_mean(differences: Mapping[str, Values]) -> float:
     for name, values in differences.items():
         groups.setdefault((_data_set(name), len(values)), []).append(values)
     sums = [np.sum(group, 0) for group in groups.values()]
-    variances = np.array([one.var(ddof=1) / len(one) for one in sums])
-    variance, mean = variances.sum(), sum(one.mean() for one in sums)
+    variances = np.array([observations.var(ddof=1) / len(observations) for observations in sums])
+    variance, mean = variances.sum(), sum(observations.mean() for observations in sums)
     if not variance:
         return 0.0 if mean else 1.0
-    freedom = variance**2 / sum(own**2 / (len(one) - 1) for own, one in zip(variances, sums, strict=True))
+    freedom = variance**2 / sum(
+        set_variance**2 / (len(observations) - 1) for set_variance, observations in zip(variances, sums, strict=True)
+    )
     return float(2 * student.sf(abs(mean) / np.sqrt(variance), freedom))
 
 

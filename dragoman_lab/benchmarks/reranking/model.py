@@ -41,41 +41,46 @@ def write_model(folder: Path, shape: str) -> None:
     if shape == e5.NAME:
         write_e5(folder)
         return
-    vocabulary = [*SPECIAL, *SYLLABLES, *("##" + one for one in SYLLABLES), *map("".join, product(SYLLABLES, repeat=2))]
+    vocabulary = [
+        *SPECIAL,
+        *SYLLABLES,
+        *("##" + syllable for syllable in SYLLABLES),
+        *map("".join, product(SYLLABLES, repeat=2)),
+    ]
     config = BertConfig(
         vocab_size=len(vocabulary), num_labels=1, pad_token_id=0, initializer_range=0.04, **SHAPES[shape]
     )
     save_with_classifier(BertForSequenceClassification(config), folder)
-    tokenizer = Tokenizer(models.WordPiece({one: number for number, one in enumerate(vocabulary)}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece({token: index for index, token in enumerate(vocabulary)}, unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     tokenizer.add_special_tokens(SPECIAL)
     tokenizer.save(str(folder / "tokenizer.json"))
-    named = {f"{one[1:-1].lower()}_token": one for one in SPECIAL}
+    named = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
     write_tokenizer_config(folder, named, ["input_ids", "token_type_ids", "attention_mask"])
 
 
 def write_e5(folder: Path) -> None:
     """Write multilingual-e5-small as a cross-encoder: its weights and tokenizer, and a random pooler and classifier."""
     encoder = e5.load_e5()
-    given = encoder.model.state_dict()
+    state = encoder.model.state_dict()
     sizes = {"vocab_size": len(encoder.vocabulary), "type_vocab_size": 1, "pad_token_id": encoder.pad}
     shape, epsilon = SHAPES[e5.NAME], encoder.model.config.norm_epsilon
     config = BertConfig(num_labels=1, encoder=e5.NAME, layer_norm_eps=epsilon, **sizes, **shape)
     model = BertForSequenceClassification(config)
     words = encoder.model.tokens(torch.arange(len(encoder.vocabulary)))
-    weights = {"word_embeddings.weight": words, "position_embeddings.weight": given["positions.weight"]}
-    weights |= {f"LayerNorm.{part}": given[f"embedding_norm.{part}"] for part in ("weight", "bias")}
+    weights = {"word_embeddings.weight": words, "position_embeddings.weight": state["positions.weight"]}
+    weights |= {f"LayerNorm.{part}": state[f"embedding_norm.{part}"] for part in ("weight", "bias")}
     weights["token_type_embeddings.weight"] = torch.zeros(1, shape["hidden_size"])  # the positions have it
     model.bert.embeddings.load_state_dict(weights, strict=False)
-    for number, layer in enumerate(model.bert.encoder.layer):
-        layer.load_state_dict(_bert_layer(given, f"layers.{number}."))
+    for index, layer in enumerate(model.bert.encoder.layer):
+        layer.load_state_dict(_bert_layer(state, f"layers.{index}."))
     save_with_classifier(model, folder)
     encoder.vocabulary.save(folder / "tokenizer.json")
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    first, end = (tokenizer.id_to_token(one) for one in encoder.framed([]))
+    first, end = (tokenizer.id_to_token(subword) for subword in encoder.framed([]))
     tokenizer.post_processor = processors.RobertaProcessing(
         (end, tokenizer.token_to_id(end)), (first, tokenizer.token_to_id(first)), trim_offsets=False
     )
@@ -85,17 +90,17 @@ def write_e5(folder: Path) -> None:
     write_tokenizer_config(folder, named, ["input_ids", "attention_mask"])
 
 
-def _bert_layer(given: dict[str, Tensor], ours: str) -> dict[str, Tensor]:
+def _bert_layer(state: dict[str, Tensor], ours: str) -> dict[str, Tensor]:
     """The weights of one of e5's layers by transformers' names."""
     names = {"attention.out_projection": "attention.output.dense", "attention_norm": "attention.output.LayerNorm"}
     names |= {"feed_forward.inner": "intermediate.dense", "feed_forward.outer": "output.dense"}
     names |= {"feed_forward_norm": "output.LayerNorm"}
-    found = {}
+    weights = {}
     for part in ("weight", "bias"):
-        heads = zip(("query", "key", "value"), given[f"{ours}attention.in_projection.{part}"].chunk(3), strict=True)
-        found |= {f"attention.self.{name}.{part}": one for name, one in heads}
-        found |= {f"{theirs}.{part}": given[f"{ours}{name}.{part}"] for name, theirs in names.items()}
-    return found
+        heads = zip(("query", "key", "value"), state[f"{ours}attention.in_projection.{part}"].chunk(3), strict=True)
+        weights |= {f"attention.self.{name}.{part}": head for name, head in heads}
+        weights |= {f"{theirs}.{part}": state[f"{ours}{name}.{part}"] for name, theirs in names.items()}
+    return weights
 
 
 def save_with_classifier(model: BertForSequenceClassification, folder: Path) -> None:
@@ -117,7 +122,7 @@ def make_lists(queries: int, documents: int, shortest: int, longest: int) -> lis
     for _ in range(queries):
         query = [_word(random) for _ in range(random.integers(3, 9))]
         table = {word: [_word(random) for _ in range(TRANSLATIONS)] for word in query}
-        likely = [one for found in table.values() for one in found]
+        likely = [translation for translations in table.values() for translation in translations]
         sizes = np.exp(random.uniform(np.log(shortest), np.log(longest + 1), documents)).astype(int)
         texts = [_text(random, int(size), likely) for size in sizes]
         lists.append({"query": " ".join(query), "documents": texts, "table": table})
@@ -130,13 +135,13 @@ def _word(random: np.random.Generator) -> str:
 
 
 def _text(random: np.random.Generator, subwords: int, likely: list[str]) -> str:
-    found: list[str] = []
+    text_words: list[str] = []
     while subwords:
         word = str(random.choice(likely)) if random.random() < 0.05 else _word(random)
         if (size := 2 if len(word) == 6 else 1) <= subwords:
-            found.append(word)
+            text_words.append(word)
             subwords -= size
-    return " ".join(found)
+    return " ".join(text_words)
 
 
 def mart_of(folder: Path, mat: bool, device: str) -> Mart:
@@ -146,31 +151,35 @@ def mart_of(folder: Path, mat: bool, device: str) -> Mart:
     config = MartConfig(mat_layers=layers if mat else [], start="official", sides=mat)
     model = Mart(load_encoder(about.get("encoder", str(folder))), config)
     weights = load_file(folder / "model.safetensors")
-    own = {"pool": "bert.pooler.dense", "score": "classifier"}
-    for ours, theirs in own.items():
+    modules = {"pool": "bert.pooler.dense", "score": "classifier"}
+    for ours, theirs in modules.items():
         model.get_submodule(ours).load_state_dict({part: weights[f"{theirs}.{part}"] for part in ("weight", "bias")})
     return model.to(device)
 
 
-def read_list(scorer: Scorer, one: dict[str, Any], mat: bool) -> list[list[Passage]]:
+def read_list(scorer: Scorer, candidate_list: dict[str, Any], mat: bool) -> list[list[Passage]]:
     """A query's documents as rows; with `mat` including their words and table links."""
-    texts = [one["query"], *one["documents"]]
+    texts = [candidate_list["query"], *candidate_list["documents"]]
     split = [_words(text) if mat else Words([], []) for text in texts]
-    links = [NO_LINKS] * len(one["documents"])
+    links = [NO_LINKS] * len(candidate_list["documents"])
     if mat:
-        reference = TranslationReference(split[0], _table(json.dumps(one["table"])))
+        reference = TranslationReference(split[0], _table(json.dumps(candidate_list["table"])))
         links = [reference.links(document) for document in split[1:]]
     query, *documents = read(scorer.encoder, texts, [each.spans for each in split])
     return scorer.rows(query, documents, links)
 
 
 def _words(text: str) -> Words:
-    found = words(text, "en")
-    return Words([one.term for one in found], [(one.start, one.end) for one in found])
+    spans = words(text, "en")
+    return Words([word.term for word in spans], [(word.start, word.end) for word in spans])
 
 
 @cache
-def _table(given: str) -> Table:
+def _table(entries_json: str) -> Table:
     weight = 1 / TRANSLATIONS
-    entries = [(word, other, weight, weight) for word, found in json.loads(given).items() for other in set(found)]
+    entries = [
+        (word, other, weight, weight)
+        for word, translations in json.loads(entries_json).items()
+        for other in set(translations)
+    ]
     return Table.from_entries("en", "de", entries)

@@ -70,7 +70,7 @@ def main() -> None:
     if arguments.method != "psq" and not arguments.lists_alone:
         parser.error("--method is of lists that are made for another measurement: it needs --lists-alone")
     scorer, about = load_scorer(arguments.model)
-    rows = {name: measured(scorer, name, arguments, about) for name in kept(arguments.output)}
+    rows = {name: measure_task(scorer, name, arguments, about) for name in saved_tasks(arguments.output)}
     for language in () if arguments.kept else arguments.languages.split(","):
         for task in tasks(arguments, language):
             sources = MartSources(str(arguments.tables), languages=[language], tuning=[task])
@@ -81,7 +81,7 @@ def main() -> None:
             pairs = [f"en-{language}", f"{language}-en"] if task.languages else [f"{task.source}-{task.target}"]
             for pair in pairs:
                 name = f"{Path(task.data).name}-{task.unit}-{pair}"
-                rows[name] = measured(scorer, name, arguments, about)
+                rows[name] = measure_task(scorer, name, arguments, about)
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     if arguments.lists_alone:
         return
@@ -91,7 +91,7 @@ def main() -> None:
     print(summary(rows))  # noqa: T201
 
 
-def kept(output: Path) -> list[str]:
+def saved_tasks(output: Path) -> list[str]:
     """The tasks with scores in the output folder."""
     names = (path.stem for path in output.glob("*-*-*-*.json"))
     return sorted(name for name in names if not name.endswith(WITHOUT_TABLE))
@@ -116,49 +116,51 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
         )
 
 
-def measured(
+def measure_task(
     scorer: AnyScorer, name: str, arguments: argparse.Namespace, about: RerankerAbout
 ) -> dict[str, list[float]]:
     """Average precision of each question of one task, in each order."""
-    found = scored(scorer, name, arguments, about, about.placebo)
+    questions = score_task(scorer, name, arguments, about, about.placebo)
     orders = {
-        "psq": [one.average_precision(None) for one in found],
-        "standalone": [one.average_precision(0.0, about.standalone) for one in found],
-        "together": [one.average_precision(about.first_stage_weight, about.standalone) for one in found],
+        "psq": [question.average_precision(None) for question in questions],
+        "standalone": [question.average_precision(0.0, about.standalone) for question in questions],
+        "together": [question.average_precision(about.first_stage_weight, about.standalone) for question in questions],
     }
     if arguments.without_table or (arguments.output / f"{name}{WITHOUT_TABLE}.json").exists():
-        without = scored(scorer, name, arguments, about, True)
-        orders["without_table"] = [one.average_precision(about.first_stage_weight, about.standalone) for one in without]
+        without = score_task(scorer, name, arguments, about, True)
+        orders["without_table"] = [
+            question.average_precision(about.first_stage_weight, about.standalone) for question in without
+        ]
     return orders
 
 
-def scored(
+def score_task(
     scorer: AnyScorer, name: str, arguments: argparse.Namespace, about: RerankerAbout, placebo: bool
 ) -> list[Scored]:
     """The scored candidates of each question of one task, computed or saved."""
     path = arguments.output / f"{name}{WITHOUT_TABLE if placebo else ''}.json"
     lists = read_lists(arguments.output / "lists" / name)
     options = {"depth": arguments.depth, "queries": arguments.questions}
-    known = asdict(about)
+    settings = asdict(about)
     made_by = (
         options
         | {"lists": lists.checksum}
-        | {one: known[one] for one in ("name", "direction", "placebo", "late", "training")}
+        | {field: settings[field] for field in ("name", "direction", "placebo", "late", "training")}
     )
     if not path.exists():
-        found = score_lists(scorer, lists, direction=about.direction, placebo=placebo, **options)
-        path.write_text(json.dumps({"made_by": made_by, "scored": [asdict(one) for one in found]}) + "\n")
-    kept = json.loads(path.read_text())
-    if kept.get("made_by") != made_by:
+        questions = score_lists(scorer, lists, direction=about.direction, placebo=placebo, **options)
+        path.write_text(json.dumps({"made_by": made_by, "scored": [asdict(question) for question in questions]}) + "\n")
+    saved = json.loads(path.read_text())
+    if saved.get("made_by") != made_by:
         raise SystemExit(
             f"{path}: was computed with another model, questions or lists: remove it, or choose another folder"
         )
-    return [Scored(**one) for one in kept["scored"]]
+    return [Scored(**record) for record in saved["scored"]]
 
 
-def summary(found: Mapping[str, Mapping[str, list[float]]]) -> str:
+def summary(measures_by_task: Mapping[str, Mapping[str, list[float]]]) -> str:
     """A Markdown table of the measures by task, with means over directions for XQuAD-R sentences and paragraphs."""
-    rows = sorted((_row(name, measures) for name, measures in found.items()), key=_sort_key)
+    rows = sorted((_row(name, measures) for name, measures in measures_by_task.items()), key=_sort_key)
     lines = [
         "| unit | direction | questions | psq | standalone | p | **together** | gain | p | without the table |",
         "|---|---|---|---|---|---|---|---|---|---|",
@@ -172,45 +174,46 @@ def summary(found: Mapping[str, Mapping[str, list[float]]]) -> str:
 
 
 def _row(name: str, measures: Mapping[str, list[float]]) -> dict[str, Any]:
-    data, unit, source, target = name.rsplit("-", 3)
+    data_set, unit, source, target = name.rsplit("-", 3)
     language = target if source == "en" else source
-    return {"data": data, "unit": unit, "pair": f"{source}-{target}", "language": language, **measures}
+    return {"data": data_set, "unit": unit, "pair": f"{source}-{target}", "language": language, **measures}
 
 
 def _sort_key(row: dict[str, Any]) -> tuple[Any, ...]:
     """Sort key of a row: XQuAD-R first, languages in default order, from English first."""
-    known = LANGUAGES.index(row["language"]) if row["language"] in LANGUAGES else len(LANGUAGES)
-    return row["data"] != "xquad_r", row["unit"] == UNITS[1], known, not row["pair"].startswith("en-")
+    place = LANGUAGES.index(row["language"]) if row["language"] in LANGUAGES else len(LANGUAGES)
+    return row["data"] != "xquad_r", row["unit"] == UNITS[1], place, not row["pair"].startswith("en-")
 
 
 def _means(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Means over directions with the same questions: of each language, from and into English, and of all."""
-    groups = {f"{one}, both": [row for row in rows if row["language"] == one] for one in LANGUAGES}
+    groups = {f"{language}, both": [row for row in rows if row["language"] == language] for language in LANGUAGES}
     groups["from English"] = [row for row in rows if row["pair"].startswith("en-")]
     groups["into English"] = [row for row in rows if row["pair"].endswith("-en")]
     groups[f"all {len(rows)}"] = rows if len(rows) != 2 else []
     for title, group in groups.items():
         if len(group) > 1:
             # All directions have the same questions: a question's mean over them is one observation.
-            shared = [one for one in ORDERS if all(one in row for row in group)]
-            means = {one: np.mean([row[one] for row in group], 0).tolist() for one in shared}
+            shared = [order for order in ORDERS if all(order in row for row in group)]
+            means = {order: np.mean([row[order] for row in group], 0).tolist() for order in shared}
             yield {"unit": rows[0]["unit"], "pair": title, **means}
 
 
 def _every_question(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     """All questions of all data sets, each as its mean over directions; None for a single data set."""
-    sets = [[row for row in rows if row["data"] == data] for data in sorted({row["data"] for row in rows})]
+    sets = [[row for row in rows if row["data"] == data_set] for data_set in sorted({row["data"] for row in rows})]
     if len(sets) < 2:
         return None
-    shared = [one for one in ORDERS if all(one in row for row in rows)]
+    shared = [order for order in ORDERS if all(order in row for row in rows)]
     whole = {
-        one: np.concatenate([np.mean([row[one] for row in group], 0) for group in sets]).tolist() for one in shared
+        order: np.concatenate([np.mean([row[order] for row in group], 0) for group in sets]).tolist()
+        for order in shared
     }
     return {"unit": "sentence, passage", "pair": f"all {len(rows)}", **whole}
 
 
 def _line(row: dict[str, Any]) -> str:
-    means = {one: float(np.mean(row[one])) for one in ORDERS if one in row}
+    means = {order: float(np.mean(row[order])) for order in ORDERS if order in row}
     cells = [row["unit"], row["pair"], len(row["psq"]), f"{means['psq']:.3f}"]
     cells += [
         f"{means['standalone']:.3f}",

@@ -35,7 +35,7 @@ def ours(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]
     scorer = Scorer(mart_of(options.folder / "model", options.mat, options.device), options.tokens, dtype(options))
 
     def run() -> list[float]:
-        rows = [row for one in lists for row in read_list(scorer, one, options.mat)]
+        rows = [row for candidate_list in lists for row in read_list(scorer, candidate_list, options.mat)]
         return scorer.values(rows)
 
     return run
@@ -47,7 +47,7 @@ def forward(options: argparse.Namespace, lists: Lists) -> Callable[[], list[floa
     from dragoman_lab.benchmarks.reranking.model import mart_of, read_list
 
     scorer = Scorer(mart_of(options.folder / "model", options.mat, options.device), options.tokens, dtype(options))
-    rows = [row for one in lists for row in read_list(scorer, one, options.mat)]
+    rows = [row for candidate_list in lists for row in read_list(scorer, candidate_list, options.mat)]
     return lambda: scorer.values(rows)
 
 
@@ -60,7 +60,7 @@ def late(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]
     scorer, _ = load_scorer(LATE, options.device)
 
     def run() -> list[float]:
-        rows = [row for one in lists for row in read_list(scorer, one, True)]
+        rows = [row for candidate_list in lists for row in read_list(scorer, candidate_list, True)]
         return scorer.values(rows)
 
     return run
@@ -70,7 +70,9 @@ def cross_encoder(options: argparse.Namespace, lists: Lists) -> Callable[[], lis
     from sentence_transformers import CrossEncoder
 
     model = CrossEncoder(str(options.folder / "model"), device=options.device, model_kwargs={"dtype": dtype(options)})
-    pairs = [(one["query"], document) for one in lists for document in one["documents"]]
+    pairs = [
+        (candidate_list["query"], document) for candidate_list in lists for document in candidate_list["documents"]
+    ]
     settings = {"activation_fn": torch.nn.Identity(), "show_progress_bar": False}
 
     def run() -> list[float]:
@@ -95,15 +97,17 @@ def infinity(options: argparse.Namespace, lists: Lists) -> Callable[[], list[flo
     engine = AsyncEngineArray.from_args([arguments])[0]
     loop.run_until_complete(engine.astart())
 
-    async def score(one: dict[str, Any]) -> list[float]:
-        found, _ = await engine.rerank(query=one["query"], docs=one["documents"], raw_scores=True)
-        values = {each.index: float(each.relevance_score) for each in found}
-        return [values[number] for number in range(len(values))]
+    async def score(candidate_list: dict[str, Any]) -> list[float]:
+        ranked, _ = await engine.rerank(
+            query=candidate_list["query"], docs=candidate_list["documents"], raw_scores=True
+        )
+        values = {each.index: float(each.relevance_score) for each in ranked}
+        return [values[index] for index in range(len(values))]
 
     async def score_all() -> list[list[float]]:
         return await asyncio.gather(*map(score, lists))
 
-    return lambda: [value for one in loop.run_until_complete(score_all()) for value in one]
+    return lambda: [score for scores in loop.run_until_complete(score_all()) for score in scores]
 
 
 def matrix(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
@@ -164,11 +168,11 @@ def main() -> None:
     for line in sys.stdin:
         if "batch_size" in (command := json.loads(line)):
             options.batch_size = command["batch_size"]
-        send(responses, timed(run, options.device))
+        send(responses, time_run(run, options.device))
     os._exit(0)  # Infinity's threads never end
 
 
-def timed(run: Callable[[], list[float]], device: str) -> dict[str, Any]:
+def time_run(run: Callable[[], list[float]], device: str) -> dict[str, Any]:
     started, used = time.perf_counter(), time.process_time()
     scores = run()
     if device != "cpu":

@@ -68,12 +68,12 @@ class System:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.name} ended with {self.process.wait()}")
-        found: dict[str, Any] = json.loads(line)
-        return found
+        response: dict[str, Any] = json.loads(line)
+        return response
 
 
 @contextmanager
-def started(name: str, python: str, arguments: Sequence[str]) -> Iterator[System]:
+def start_system(name: str, python: str, arguments: Sequence[str]) -> Iterator[System]:
     """Start a system's process; `about` names its `missing` package, if any."""
     command = [python, "-m", "dragoman_lab.benchmarks.reranking.system", *arguments]
     with subprocess.Popen(
@@ -89,25 +89,25 @@ def started(name: str, python: str, arguments: Sequence[str]) -> Iterator[System
 
 def main() -> None:
     options = parse_options()
-    with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
+        folder = Path(temporary)
         write_model(folder / "model", options.shape)
         lists = make_lists(options.queries, options.documents, 8, options.longest)
         (folder / "pairs.json").write_text(json.dumps(lists))
-        systems = [stack.enter_context(started(*one)) for one in plan(options, folder)]
-        ready = [one for one in systems if "missing" not in one.about]
-        for one in ready:
-            one.run()  # warm-up of kernels, caches and clocks
-        for one in ready:
-            if one.name.endswith(", best batch"):
-                best = min(BATCH_SIZES, key=lambda size, one=one: one.run(batch_size=size)["seconds"])  # type: ignore[misc]
-                one.run(batch_size=best)
-                one.name = one.name.replace("best batch", f"batches of {best}")
-        for number in range(options.rounds):
-            turn = number % len(ready)
-            for one in ready[turn:] + ready[:turn]:
-                one.runs.append(one.run())
-            print(f"round {number + 1} of {options.rounds}", file=sys.stderr)  # noqa: T201
+        systems = [stack.enter_context(start_system(*arguments)) for arguments in plan(options, folder)]
+        ready = [system for system in systems if "missing" not in system.about]
+        for system in ready:
+            system.run()  # warm-up of kernels, caches and clocks
+        for system in ready:
+            if system.name.endswith(", best batch"):
+                best = min(BATCH_SIZES, key=lambda size, system=system: system.run(batch_size=size)["seconds"])  # type: ignore[misc]
+                system.run(batch_size=best)
+                system.name = system.name.replace("best batch", f"batches of {best}")
+        for round_index in range(options.rounds):
+            turn = round_index % len(ready)
+            for system in ready[turn:] + ready[:turn]:
+                system.runs.append(system.run())
+            print(f"round {round_index + 1} of {options.rounds}", file=sys.stderr)  # noqa: T201
         report(options, systems, lengths(folder, lists))
 
 
@@ -135,24 +135,24 @@ def plan(options: argparse.Namespace, folder: Path) -> list[tuple[str, str, list
     budget = ["--tokens", str(options.tokens)] if options.tokens else []
     size, count = SQUARES[options.device]
     square = ["--matrix", str(size), "--products", str(count)]
-    found = []
+    systems = []
     for precision in [[], ["--bf16"]] if options.bf16 else [[]]:
         suffix, end = " bf16" if precision else "", [*common, *precision]
-        found += [
+        systems += [
             (f"matrix product{suffix}", sys.executable, ["matrix", *end, *square]),
             (f"ours{suffix}", sys.executable, ["ours", *end, *budget]),
             (f"ours, MAT{suffix}", sys.executable, ["ours", *end, *budget, "--mat"]),
             (f"ours, model alone{suffix}", sys.executable, ["forward", *end, *budget]),
         ]
         if options.shape == e5.NAME and not precision:
-            found.append((LATE, sys.executable, ["late", *end]))
+            systems.append((LATE, sys.executable, ["late", *end]))
         if not options.ours_alone:
-            found += [
+            systems += [
                 (f"{REFERENCE}{suffix}", options.cross_encoder, ["cross-encoder", *end]),
                 (f"{REFERENCE}{suffix}, best batch", options.cross_encoder, ["cross-encoder", *end]),
                 (f"Infinity{suffix}", options.infinity, ["infinity", *end]),
             ]
-    return found
+    return systems
 
 
 def lengths(folder: Path, lists: list[dict[str, Any]]) -> list[int]:
@@ -160,47 +160,50 @@ def lengths(folder: Path, lists: list[dict[str, Any]]) -> list[int]:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "model" / "tokenizer.json"))
-    pairs = [(one["query"], document) for one in lists for document in one["documents"]]
-    return [len(one.ids) for one in tokenizer.encode_batch(pairs)]
+    pairs = [
+        (candidate_list["query"], document) for candidate_list in lists for document in candidate_list["documents"]
+    ]
+    return [len(encoding.ids) for encoding in tokenizer.encode_batch(pairs)]
 
 
 def operations(shape: str, sizes: Sequence[int]) -> float:
     """Operations of all matrix products and attention, for rows without padding."""
-    one = SHAPES[shape]
-    width, layers = one["hidden_size"], one["num_hidden_layers"]
-    weights = 4 * width**2 + 2 * width * one["intermediate_size"]
+    hyperparameters = SHAPES[shape]
+    width, layers = hyperparameters["hidden_size"], hyperparameters["num_hidden_layers"]
+    weights = 4 * width**2 + 2 * width * hyperparameters["intermediate_size"]
     return float(layers * sum(2 * weights * size + 4 * width * size**2 for size in sizes))
 
 
 def report(options: argparse.Namespace, systems: list[System], sizes: list[int]) -> None:
     """Print a table, and the differences of scores."""
-    quarters = [int(one) for one in np.percentile(sizes, [0, 25, 50, 75, 100])]
+    quarters = [int(quartile) for quartile in np.percentile(sizes, [0, 25, 50, 75, 100])]
     print(  # noqa: T201
         f"{options.shape}, {options.device}, {options.queries} queries x {options.documents} documents, pairs of "
         f"{quarters[0]} to {quarters[-1]} subwords (quartiles {', '.join(map(str, quarters[1:-1]))}), "
         f"{sum(sizes):,} in all; medians of {options.rounds} rounds\n\n"
         "| | pairs/s | subwords/s | times CrossEncoder | by CPU time | of the matrix rate |\n|---|---|---|---|---|---|"
     )
-    by_name = {one.name: one for one in systems}
-    for one in systems:
-        if one.runs and not one.name.startswith("matrix"):
-            print(row(options, one, by_name, sizes))  # noqa: T201
-    for one in systems:
-        if "missing" in one.about:
-            print(f"{one.name}: not measured, {one.about['missing']} is not installed")  # noqa: T201
-        elif one.name.startswith("matrix"):
-            print(f"{one.name}: {statistics.median(rates(options, one)) / 1e9:,.0f} GFLOP/s")  # noqa: T201
-    print(*sorted({f"{one.about['system']} (torch {one.about['torch']})" for one in systems if one.runs}), sep="\n")  # noqa: T201
+    by_name = {system.name: system for system in systems}
+    for system in systems:
+        if system.runs and not system.name.startswith("matrix"):
+            print(row(options, system, by_name, sizes))  # noqa: T201
+    for system in systems:
+        if "missing" in system.about:
+            print(f"{system.name}: not measured, {system.about['missing']} is not installed")  # noqa: T201
+        elif system.name.startswith("matrix"):
+            print(f"{system.name}: {statistics.median(rates(options, system)) / 1e9:,.0f} GFLOP/s")  # noqa: T201
+    versions = {f"{system.about['system']} (torch {system.about['torch']})" for system in systems if system.runs}
+    print(*sorted(versions), sep="\n")  # noqa: T201
     print(agreement(by_name))  # noqa: T201
 
 
-def row(options: argparse.Namespace, one: System, systems: dict[str, System], sizes: list[int]) -> str:
+def row(options: argparse.Namespace, system: System, systems: dict[str, System], sizes: list[int]) -> str:
     """A system's line of the table; ratios are against CrossEncoder's defaults in the same precision."""
-    suffix = " bf16" if " bf16" in one.name else ""
-    middle = statistics.median(run["seconds"] for run in one.runs)
+    suffix = " bf16" if " bf16" in system.name else ""
+    middle = statistics.median(run["seconds"] for run in system.runs)
     reference = systems.get(f"{REFERENCE}{suffix}")
     ratios = [
-        f"{statistics.median(b[unit] / a[unit] for a, b in zip(one.runs, reference.runs, strict=True)):.2f}"
+        f"{statistics.median(b[unit] / a[unit] for a, b in zip(system.runs, reference.runs, strict=True)):.2f}"
         if reference and reference.runs
         else ""
         for unit in ("seconds", "cpu_seconds")
@@ -210,10 +213,12 @@ def row(options: argparse.Namespace, one: System, systems: dict[str, System], si
     work = operations(options.shape, sizes)
     share = statistics.median(
         work / run["seconds"] / rate
-        for run, rate in zip(one.runs, rates(options, systems[f"matrix product{suffix}"]), strict=True)
+        for run, rate in zip(system.runs, rates(options, systems[f"matrix product{suffix}"]), strict=True)
     )
-    shown = "" if one.name == LATE else f"{share:.0%}"
-    return f"| {one.name} | {len(sizes) / middle:,.0f} | {sum(sizes) / middle:,.0f} | {' | '.join(ratios)} | {shown} |"
+    shown = "" if system.name == LATE else f"{share:.0%}"
+    return (
+        f"| {system.name} | {len(sizes) / middle:,.0f} | {sum(sizes) / middle:,.0f} | {' | '.join(ratios)} | {shown} |"
+    )
 
 
 def rates(options: argparse.Namespace, product: System) -> list[float]:
@@ -228,12 +233,12 @@ def agreement(systems: dict[str, System]) -> str:
     Raises:
         SystemExit: if ours differ from CrossEncoder's by more than rounding errors.
     """
-    found = {name: np.array(one.runs[0]["scores"]) for name, one in systems.items() if one.runs}
-    ours, lines = found["ours"], [f"scores: standard deviation {found['ours'].std():.3f}"]
+    scores = {name: np.array(system.runs[0]["scores"]) for name, system in systems.items() if system.runs}
+    ours, lines = scores["ours"], [f"scores: standard deviation {scores['ours'].std():.3f}"]
     for other in (REFERENCE, "Infinity", "ours, model alone", "ours bf16", f"{REFERENCE} bf16"):
-        if other in found:
-            lines.append(f"{other} against ours: at most {np.abs(ours - found[other]).max():.1e} apart")
-    if REFERENCE in found and np.abs(ours - found[REFERENCE]).max() > 1e-3 * max(1.0, float(np.abs(ours).max())):
+        if other in scores:
+            lines.append(f"{other} against ours: at most {np.abs(ours - scores[other]).max():.1e} apart")
+    if REFERENCE in scores and np.abs(ours - scores[REFERENCE]).max() > 1e-3 * max(1.0, float(np.abs(ours).max())):
         raise SystemExit("\n".join([*lines, "the same weights gave different scores"]))
     return "\n".join(lines)
 

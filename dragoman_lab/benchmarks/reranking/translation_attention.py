@@ -37,17 +37,19 @@ def a_table(random: np.random.Generator) -> Table:
     source = np.repeat(np.arange(TERMS), TRANSLATIONS)
     target = np.concatenate([random.choice(TERMS, TRANSLATIONS, replace=False) for _ in range(TERMS)])
     p = random.dirichlet(np.ones(TRANSLATIONS), TERMS).flatten()
-    names = [[f"{side}{number:05d}" for number in range(TERMS)] for side in "st"]
+    names = [[f"{side}{index:05d}" for index in range(TERMS)] for side in "st"]
     return Table.from_arrays("en", "de", *names, source, target, p, p)
 
 
 def text(terms: list[str], random: np.random.Generator) -> tuple[Words, Ints]:
     """Words, and the word of each subword; a quarter of the words have two subwords."""
-    pieces = [number for number in range(len(terms)) for _ in range(1 + int(random.random() < PIECES - 1))]
+    pieces = [index for index in range(len(terms)) for _ in range(1 + int(random.random() < PIECES - 1))]
     return Words(terms, [(0, 0)] * len(terms)), np.asarray(pieces, np.int64)
 
 
-def dense_matrix(query: Words, row: Row, passage: Words, known: dict[str, dict[str, float]], length: int) -> np.ndarray:
+def dense_matrix(
+    query: Words, row: Row, passage: Words, translations: dict[str, dict[str, float]], length: int
+) -> np.ndarray:
     """One dense matrix M, cell by cell, from a dictionary of dictionaries."""
     matrix = np.eye(length, dtype=np.float32)
     query_words, passage_words = row.query.tolist(), row.passage.tolist()
@@ -59,7 +61,7 @@ def dense_matrix(query: Words, row: Row, passage: Words, known: dict[str, dict[s
     for i, word in enumerate(query_words):
         for j, other in enumerate(passage_words):
             term = passage.terms[other]
-            weight = 1.0 if term == query.terms[word] else known.get(query.terms[word], {}).get(term, 0.0)
+            weight = 1.0 if term == query.terms[word] else translations.get(query.terms[word], {}).get(term, 0.0)
             if weight >= THRESHOLD:
                 matrix[row.first + i, row.second + j] = matrix[row.second + j, row.first + i] = weight
     return matrix / matrix.sum(1, keepdims=True)
@@ -95,16 +97,16 @@ def main() -> None:
     options = parser.parse_args()
     random = np.random.default_rng(1)
     table = a_table(random)
-    query, query_pieces = text([f"s{one:05d}" for one in random.integers(0, TERMS, 10)], random)
+    query, query_pieces = text([f"s{index:05d}" for index in random.integers(0, TERMS, 10)], random)
     likely = [entry.term for term in query.terms for entry in table.translations(term)]
     documents = []
     for _ in range(options.passages):
-        terms = [f"t{one:05d}" for one in random.integers(0, TERMS, options.words)]
+        terms = [f"t{index:05d}" for index in random.integers(0, TERMS, options.words)]
         for position in random.integers(0, options.words, options.words // 20):
             terms[position] = likely[random.integers(len(likely))]
         documents.append(text(terms, random))
     length = len(query_pieces) + max(len(pieces) for _, pieces in documents) + 4
-    known = {term: {entry.term: (entry.p_forward + entry.p_backward) / 2 for entry in table.translations(term)}
+    translations = {term: {entry.term: (entry.p_forward + entry.p_backward) / 2 for entry in table.translations(term)}
              for term in query.terms}  # fmt: skip
 
     def rows() -> list[Row]:
@@ -119,7 +121,7 @@ def main() -> None:
     def loop() -> None:
         bare = [Row(1, query_pieces, len(query_pieces) + 3, pieces, NO_LINKS) for _, pieces in documents]
         for row, (words, _) in zip(bare, documents, strict=True):
-            dense_matrix(query, row, words, known, length)
+            dense_matrix(query, row, words, translations, length)
 
     encoder = model(options, length)
     with_mat, without = (
@@ -129,11 +131,11 @@ def main() -> None:
     work = {"matrices, ours": ours, "matrices, plain loop": loop,
             "forward, with MAT": forward(with_mat, some), "forward, without": forward(without, some)}  # fmt: skip
     times: dict[str, list[float]] = {name: [] for name in work}
-    for one in work.values():
-        one()
+    for step in work.values():
+        step()
     for _ in range(options.rounds):
-        for name, one in work.items():
-            times[name].append(seconds(one))
+        for name, step in work.items():
+            times[name].append(seconds(step))
     report(options, times)
 
 
@@ -144,12 +146,12 @@ def model(options: argparse.Namespace, length: int) -> Encoder:
 
 
 def passages(encoder: Encoder, rows: list[Row]) -> list[Passage]:
-    made = []
-    for number, row in enumerate(rows):
+    batch = []
+    for index, row in enumerate(rows):
         ids = [BOS, *([7] * len(row.query)), EOS, BOS, *([8] * len(row.passage)), EOS]
         positions = [*range(len(row.query) + 2), *range(len(row.passage) + 2)]
-        made.append(Passage(number, Pair(ids, row.first, row.second, positions), row))
-    return made
+        batch.append(Passage(index, Pair(ids, row.first, row.second, positions), row))
+    return batch
 
 
 def forward(scorer: Scorer, rows: list[Passage]) -> Callable[[], None]:
@@ -161,7 +163,7 @@ def forward(scorer: Scorer, rows: list[Passage]) -> Callable[[], None]:
 
 
 def report(options: argparse.Namespace, times: dict[str, list[float]]) -> None:
-    middle = {name: statistics.median(one) for name, one in times.items()}
+    middle = {name: statistics.median(durations) for name, durations in times.items()}
     whole = middle["forward, without"] * options.passages / options.forward
     faster = statistics.median(
         loop / ours for loop, ours in zip(times["matrices, plain loop"], times["matrices, ours"], strict=True)

@@ -60,8 +60,8 @@ class Dragoman:
         self.lucene.refresh()
 
     def search(self, query: str) -> dict[str, float]:
-        found = untranslated(self.language.tokens(query))
-        hits = self.lucene.search(found, self.language.language, DEPTH, PARAMETERS)
+        index_query = untranslated(self.language.tokens(query))
+        hits = self.lucene.search(index_query, self.language.language, DEPTH, PARAMETERS)
         return {self.ids[hit.key]: hit.score for hit in hits}
 
 
@@ -81,8 +81,8 @@ class Bm25s:
 
     def search(self, query: str) -> dict[str, float]:
         count = min(DEPTH, len(self.ids))
-        found, scores = self.engine.retrieve([self.terms(query)], k=count, show_progress=False)
-        pairs = zip(found[0].tolist(), scores[0].tolist(), strict=True)
+        places, scores = self.engine.retrieve([self.terms(query)], k=count, show_progress=False)
+        pairs = zip(places[0].tolist(), scores[0].tolist(), strict=True)
         return {self.ids[place]: score for place, score in pairs if score > 0}
 
 
@@ -121,7 +121,7 @@ def main() -> None:
         maps = [ir_measures.calc_aggregate([AP @ DEPTH], task.qrels, run)[AP @ DEPTH] for _, run in rounds[-1]]
         cells.append(f"{maps[0]:.4f} / {maps[1]:.4f}")
         for place in range(3):
-            ours, theirs = (statistics.median(one[number][0][place] for one in rounds[1:]) for number in range(2))
+            ours, theirs = (statistics.median(figures[side][0][place] for figures in rounds[1:]) for side in range(2))
             cells.append(f"{ours:.2f} / {theirs:.2f}" if place == 0 else f"{ours:.0f} / {theirs:.0f}")
         print(f"| {' | '.join(cells)} |", flush=True)  # noqa: T201
 

@@ -6,10 +6,10 @@ import gzip
 from pathlib import Path
 
 
-def distractors(data: Path, language: str, count: int) -> dict[str, str]:
+def distractors(data_folder: Path, language: str, count: int) -> dict[str, str]:
     """The first ``count`` foreign sentences of the parallel text."""
     texts: dict[str, str] = {}
-    for path in sorted((data / "parallel" / f"{language}-en").glob("*.tsv.gz")):
+    for path in sorted((data_folder / "parallel" / f"{language}-en").glob("*.tsv.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             for line in stream:
                 if len(texts) >= count:

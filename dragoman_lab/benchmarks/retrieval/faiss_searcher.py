@@ -35,11 +35,14 @@ def main() -> None:
     faiss.omp_set_num_threads(1)
     searcher = FaissSearcher(str(folder), None)
     queries = np.load(folder / "queries.npy")
-    found = [searcher.search(query[None], k=hits) for query in queries[:1]]
+    rankings = [searcher.search(query[None], k=hits) for query in queries[:1]]
     started = time.perf_counter()
-    found = [searcher.search(query[None], k=hits) for query in queries]
+    rankings = [searcher.search(query[None], k=hits) for query in queries]
     seconds = time.perf_counter() - started
-    answer = {"milliseconds": seconds * 1000 / len(queries), "hits": [[int(hit.docid) for hit in one] for one in found]}
+    answer = {
+        "milliseconds": seconds * 1000 / len(queries),
+        "hits": [[int(hit.docid) for hit in ranking] for ranking in rankings],
+    }
     print(json.dumps(answer), file=responses, flush=True)
 
 

@@ -102,10 +102,10 @@ class FastPsq:
 
     def index(self, documents: dict[str, str], folder: Path) -> None:
         ids, texts = list(documents), list(documents.values())
-        for number, start in enumerate(range(0, len(ids), 5000)):
+        for shard, start in enumerate(range(0, len(ids), 5000)):
             translated, lengths = self.vectorizer.translate(texts[start : start + 5000], return_lengths=True)
             chunk = fast_psq.index.prune_chunk(self.arguments, translated, lengths).astype(np.float32).tocsr()
-            path = folder / f"vecpsq-{number}.pkl"
+            path = folder / f"vecpsq-{shard}.pkl"
             write_inverted_index(False, path, np.array(ids[start : start + 5000]), chunk)
         self.shards = [read_inverted_index(path) for path in sorted(folder.glob("*.pkl"))]
 
@@ -162,10 +162,10 @@ def measure(system: FastPsq | Dragoman, task: Benchmark, documents: dict[str, st
     result.average_precision = ir_measures.calc_aggregate([AP @ DEPTH], task.qrels, run)[AP @ DEPTH]
 
 
-def background(data: Path, language: str) -> list[str]:
+def background(data_folder: Path, language: str) -> list[str]:
     """The English side of the parallel text, for fast_psq's prior of query terms."""
     texts = []
-    for path in sorted((data / "parallel" / f"{language}-en").glob("*.tsv.gz")):
+    for path in sorted((data_folder / "parallel" / f"{language}-en").glob("*.tsv.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             texts += [line.rstrip("\n").split("\t")[-1] for line in stream]
     return texts

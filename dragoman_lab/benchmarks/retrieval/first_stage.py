@@ -31,10 +31,10 @@ MEASURE = "MAP@100"
 STATISTICAL, DICTIONARY = 0.7, 0.3
 
 
-def dictionary_pairs(data: Path, language: str) -> Iterator[tuple[str, str]]:
+def dictionary_pairs(data_folder: Path, language: str) -> Iterator[tuple[str, str]]:
     """(English, foreign) pairs of the dictionaries of both directions."""
     for name, english in ((f"en-{language}", 0), (f"{language}-en", 1)):
-        path = data / "dictionaries" / f"{name}.tsv.gz"
+        path = data_folder / "dictionaries" / f"{name}.tsv.gz"
         if path.exists():
             with gzip.open(path, "rt", encoding="utf-8") as stream:
                 for line in stream:
@@ -43,7 +43,7 @@ def dictionary_pairs(data: Path, language: str) -> Iterator[tuple[str, str]]:
 
 
 def make_tables(
-    data: Path, language: str, folder: Path, permissive: bool, knowledge: Knowledge = "both"
+    data_folder: Path, language: str, folder: Path, permissive: bool, knowledge: Knowledge = "both"
 ) -> list[TableFile]:
     """The trained table and the dictionary of English and one language; missing ones are created.
 
@@ -52,21 +52,21 @@ def make_tables(
     """
     trained, dictionary = folder / f"en-{language}.tsv", folder / f"en-{language}.dictionary.tsv"
     folder.mkdir(parents=True, exist_ok=True)
-    roots = [data / "parallel"] + ([] if permissive else [data / "research_only" / "parallel"])
+    roots = [data_folder / "parallel"] + ([] if permissive else [data_folder / "research_only" / "parallel"])
     parallel = [root / f"{language}-en" for root in roots if (root / f"{language}-en").is_dir()]
-    pairs = list(dict.fromkeys(dictionary_pairs(data, language))) if knowledge != "parallel" else []
+    pairs = list(dict.fromkeys(dictionary_pairs(data_folder, language))) if knowledge != "parallel" else []
     if pairs and not dictionary.exists():
         dictionary.write_text("".join(f"{english}\t{foreign}\n" for english, foreign in pairs), encoding="utf-8")
-    known = [TableFile(dictionary, "en", language, weight=DICTIONARY)] if pairs else []
+    dictionaries = [TableFile(dictionary, "en", language, weight=DICTIONARY)] if pairs else []
     if knowledge == "dictionaries":
-        return known
+        return dictionaries
     if not trained.exists():
         report = train_table(parallel, "en", language, trained, dictionaries=[dictionary] if pairs else [])
         (folder / f"en-{language}.json").write_text(json.dumps(report.as_dict(), indent=1, default=str))
-    return [TableFile(trained, "en", language, weight=STATISTICAL), *known]
+    return [TableFile(trained, "en", language, weight=STATISTICAL), *dictionaries]
 
 
-def tasks(data: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str], str | None]]:
+def tasks(data_folder: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str], str | None]]:
     """The tasks of one language: benchmark, (source, target, unit), name of the query file."""
     if language in XQUAD:
         for source, target in (("en", language), (language, "en")):
@@ -80,17 +80,17 @@ def tasks(data: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str]
 
 
 def evaluate(
-    data: Path, language: str, output: Path, split: Split, permissive: bool, knowledge: Knowledge = "both"
+    data_folder: Path, language: str, output: Path, split: Split, permissive: bool, knowledge: Knowledge = "both"
 ) -> Iterator[Row]:
     """The benchmark's name and report of every task of one language; tasks with a report are not run again."""
-    tables = make_tables(data, language, output / "tables", permissive, knowledge)
+    tables = make_tables(data_folder, language, output / "tables", permissive, knowledge)
     with contextlib.ExitStack() as stack:
         client = None
-        for benchmark, (source, target, unit), queries in tasks(data, language):
+        for benchmark, (source, target, unit), queries in tasks(data_folder, language):
             folder = output / split / f"{benchmark}-{unit}-{source}-{target}"
             if not (folder / "report.json").exists():
                 client = client or stack.enter_context(serve_temporarily(tables))
-                task = load_benchmark(data / benchmark, source, target, unit, queries, split=split)
+                task = load_benchmark(data_folder / benchmark, source, target, unit, queries, split=split)
                 systems = ("smt", "psq") if benchmark == "flores200" else ("bm25", "smt", "psq")
                 evaluation.run_task(client, task, systems, folder)
             yield benchmark, json.loads((folder / "report.json").read_text())

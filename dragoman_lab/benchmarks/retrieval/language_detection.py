@@ -26,17 +26,17 @@ Sides = dict[str, set[str]]
 
 def sides(tables: Iterable[tuple[str, Iterable[str]]]) -> Sides:
     """The folded words of each language in the tables, given as (``en-de``, lines)."""
-    found: Sides = {}
+    words_by_language: Sides = {}
     for pair, lines in tables:
         for line in lines:
             for language, term in zip(pair.split("-"), line.split("\t")[:2], strict=True):
-                found.setdefault(language, set()).update(token.word for token in words(term, language))
-    return found
+                words_by_language.setdefault(language, set()).update(token.word for token in words(term, language))
+    return words_by_language
 
 
-def lookup(known: Sides) -> Knows:
+def lookup(words_by_language: Sides) -> Knows:
     """A function that tells whether the tables have a word of a language."""
-    return lambda language, word: word in known.get(language, ())
+    return lambda language, word: word in words_by_language.get(language, ())
 
 
 def part(question: str, draw: random.Random) -> str:
@@ -51,23 +51,23 @@ def part(question: str, draw: random.Random) -> str:
 def tables(folder: Path | None) -> dict[str, Sides]:
     """The words of each set of tables: none, the demo's, and those of a folder."""
     demo = sorted((file for file in (files("dragoman") / "demo").iterdir() if file.name.startswith("table.")), key=str)
-    found = {
+    table_sets = {
         "no table": {},
         "demo tables": sides((file.name.split(".")[1], file.read_text(encoding="utf-8").splitlines()) for file in demo),
     }
     if folder is not None:
         large = sorted(folder.glob("en-??.tsv"))
-        found["large tables"] = sides((path.stem, path.read_text(encoding="utf-8").splitlines()) for path in large)
-    return found
+        table_sets["large tables"] = sides((path.stem, path.read_text(encoding="utf-8").splitlines()) for path in large)
+    return table_sets
 
 
-def summary(data: Path, known: dict[str, Sides], split: Split = "tune") -> str:
+def summary(data_folder: Path, table_sets: dict[str, Sides], split: Split = "tune") -> str:
     """A Markdown table of accuracy, with a row for each language."""
-    candidates = sorted(set().union(*known.values()))
-    titles = [f"{kind}, {name}" for name in known for kind in ("questions", "parts")]
+    candidates = sorted(set().union(*table_sets.values()))
+    titles = [f"{kind}, {name}" for name in table_sets for kind in ("questions", "parts")]
     shown = ["| language | " + " | ".join(titles) + " |", "|---" * (len(titles) + 1) + "|"]
     rows = []
-    for path in sorted((data / "xquad_r" / "queries").glob("*.jsonl.gz")):
+    for path in sorted((data_folder / "xquad_r" / "queries").glob("*.jsonl.gz")):
         language = path.name.split(".")[0]
         if language not in candidates:
             continue
@@ -78,7 +78,7 @@ def summary(data: Path, known: dict[str, Sides], split: Split = "tune") -> str:
         texts_by_kind = [questions, [part(question, draw) for question in questions]]
         correct = [
             [detect(text, candidates, lookup(side)).language == language for text in texts]
-            for side in known.values()
+            for side in table_sets.values()
             for texts in texts_by_kind
         ]
         rows.append([100 * sum(column) / len(column) for column in correct])
@@ -88,7 +88,7 @@ def summary(data: Path, known: dict[str, Sides], split: Split = "tune") -> str:
 
 
 def _row(name: str, values: Iterable[float]) -> str:
-    return f"| {name} | " + " | ".join(f"{value:.1f}%" for value in values) + " |"
+    return f"| {name} | " + " | ".join(f"{percentage:.1f}%" for percentage in values) + " |"
 
 
 def main() -> None:

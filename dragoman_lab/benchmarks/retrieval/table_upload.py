@@ -63,9 +63,9 @@ def lines(entries: int) -> Iterator[str]:
     syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
     terms = max(1, entries // _TRANSLATIONS)
     words = ["".join(noise.choices(syllables, k=noise.randint(1, 5))) for _ in range(2 * terms)]
-    for number in range(entries):
+    for index in range(entries):
         target = words[terms + noise.randrange(terms)]
-        yield f"{words[number % terms]}\t{target}\t{noise.random() / 8:.6f}\t{noise.random() / 8:.6f}\n"
+        yield f"{words[index % terms]}\t{target}\t{noise.random() / 8:.6f}\t{noise.random() / 8:.6f}\n"
 
 
 def uploads_to(database: str, file: Path, data_dir: Path, url: str | None) -> Iterator[list[str]]:

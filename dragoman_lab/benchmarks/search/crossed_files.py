@@ -41,7 +41,7 @@ class Tracer:
             self.files.add(frame.f_code.co_filename)
 
 
-def crossed(folder: str) -> list[str]:
+def trace_search(folder: str) -> list[str]:
     """The files that a search crosses, below the package; the folder has the demo."""
     tracer = Tracer()
     with dragoman.open(folder) as database:
@@ -61,7 +61,7 @@ def main() -> None:
         runtime.start(serving=False)
         load(runtime)
         runtime.close()
-        files = crossed(folder)
+        files = trace_search(folder)
     sys.stdout.write("\n".join([*files, f"{len(files)} files"]) + "\n")
 
 

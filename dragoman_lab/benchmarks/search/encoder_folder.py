@@ -43,46 +43,46 @@ def tensors(file: E5File) -> Iterator[tuple[str, torch.Tensor]]:
     sizes = file.sizes
     width, inner = sizes.width, sizes.feed_forward
 
-    def one(name: str, *shape: int) -> torch.Tensor:
+    def tensor(name: str, *shape: int) -> torch.Tensor:
         return torch.from_numpy(file.tensor(name, *shape)).clone()
 
-    yield "embeddings.word_embeddings.weight", one("emb.word", sizes.vocabulary, width)
-    yield "embeddings.position_embeddings.weight", one("emb.pos", sizes.positions, width)
-    yield "embeddings.token_type_embeddings.weight", one("emb.type", sizes.segments, width)
+    yield "embeddings.word_embeddings.weight", tensor("emb.word", sizes.vocabulary, width)
+    yield "embeddings.position_embeddings.weight", tensor("emb.pos", sizes.positions, width)
+    yield "embeddings.token_type_embeddings.weight", tensor("emb.type", sizes.segments, width)
     norms = [("emb.ln", "embeddings.LayerNorm")]
-    for number in range(sizes.layers):
-        place = f"encoder.layer.{number}."
+    for layer in range(sizes.layers):
+        place = f"encoder.layer.{layer}."
         for short, name in LAYER.items():
             outputs, inputs = (inner if short == "fi" else width), (inner if short == "fo" else width)
-            yield f"{place}{name}.weight", one(f"l{number}.{short}.w", outputs, inputs)
-            yield f"{place}{name}.bias", one(f"l{number}.{short}.b", outputs)
-        norms += [(f"l{number}.{short}", place + name) for short, name in NORMS.items()]
+            yield f"{place}{name}.weight", tensor(f"l{layer}.{short}.w", outputs, inputs)
+            yield f"{place}{name}.bias", tensor(f"l{layer}.{short}.b", outputs)
+        norms += [(f"l{layer}.{short}", place + name) for short, name in NORMS.items()]
     for short, name in norms:
-        yield f"{name}.weight", one(f"{short}.w", width)
-        yield f"{name}.bias", one(f"{short}.b", width)
+        yield f"{name}.weight", tensor(f"{short}.w", width)
+        yield f"{name}.bias", tensor(f"{short}.b", width)
 
 
 def write_tokenizer(file: E5File, folder: Path) -> None:
     """XLM-R's tokenizer: normalised by Nmt and NFKC, words that begin with a mark, framed as `<s> text </s>`."""
-    made = Tokenizer(models.Unigram(file.pieces, unk_id=file.unknown))
-    made.normalizer = normalizers.Sequence(
+    tokenizer = Tokenizer(models.Unigram(file.pieces, unk_id=file.unknown))
+    tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
     )
-    made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     names = {place: file.pieces[place][0] for place in (file.bos, file.eos, file.pad, file.unknown)}
-    made.add_special_tokens(list(names.values()))
+    tokenizer.add_special_tokens(list(names.values()))
     first, last = names[file.bos], names[file.eos]
-    made.post_processor = processors.TemplateProcessing(
+    tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {last}",
         pair=f"{first} $A {last} {last} $B {last}",
         special_tokens=[(first, file.bos), (last, file.eos)],
     )
-    made.save(str(folder / "tokenizer.json"))
-    known = {"bos_token": first, "cls_token": first, "eos_token": last, "sep_token": last}
-    known |= {"pad_token": names[file.pad], "unk_token": names[file.unknown]}
-    about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": file.sizes.positions, **known}
+    tokenizer.save(str(folder / "tokenizer.json"))
+    special_tokens = {"bos_token": first, "cls_token": first, "eos_token": last, "sep_token": last}
+    special_tokens |= {"pad_token": names[file.pad], "unk_token": names[file.unknown]}
+    about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": file.sizes.positions, **special_tokens}
     _write(folder / "tokenizer_config.json", about)
-    _write(folder / "special_tokens_map.json", known)
+    _write(folder / "special_tokens_map.json", special_tokens)
 
 
 def write_configuration(file: E5File, folder: Path) -> None:
@@ -97,8 +97,8 @@ def write_configuration(file: E5File, folder: Path) -> None:
     _write(folder / "config.json", config)
     parts = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
     modules = [
-        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for number, (path, kind) in enumerate(parts)
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (path, kind) in enumerate(parts)
     ]
     _write(folder / "modules.json", modules)
     _write(folder / "sentence_bert_config.json", {"max_seq_length": sizes.positions, "do_lower_case": False})

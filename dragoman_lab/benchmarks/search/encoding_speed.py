@@ -65,12 +65,12 @@ class System:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.name} ended with {self.process.wait()}")
-        found: dict[str, Any] = json.loads(line)
-        return found
+        response: dict[str, Any] = json.loads(line)
+        return response
 
 
 @contextmanager
-def started(name: str, python: str, arguments: Sequence[str]) -> Iterator[System]:
+def start_system(name: str, python: str, arguments: Sequence[str]) -> Iterator[System]:
     """Start a system's process; `about` names its `missing` package, if any."""
     command = [python, "-m", "dragoman_lab.benchmarks.search.encoding_system", name, *arguments]
     with subprocess.Popen(
@@ -100,43 +100,43 @@ def main() -> None:
     options = parser.parse_args()
     shared = ["--threads", str(options.threads)] if options.threads else []
     others = [*shared, "--batch-size", str(options.batch_size)]
-    own = [*shared, "--dtype", options.dtype] if options.dtype else shared
-    plan = [("ours", sys.executable, own), (REFERENCE, options.sentence_transformers, others)]
+    our_options = [*shared, "--dtype", options.dtype] if options.dtype else shared
+    plan = [("ours", sys.executable, our_options), (REFERENCE, options.sentence_transformers, others)]
     plan.append(("infinity_emb", options.infinity, others))
-    with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
+        folder = Path(temporary)
         write_folder(folder / "model")
         texts = read_texts(options.data, options.passages, options.queries)
         (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
-        systems = [stack.enter_context(started(name, python, [made, *rest])) for name, python, rest in plan]
-        ready = [one for one in systems if "missing" not in one.about]
-        vectors = {one.name: one.run(vectors=True)["vectors"] for one in ready}  # warms up kernels and caches
-        for number in range(options.rounds):
-            turn = number % len(ready)
-            for one in ready[turn:] + ready[:turn]:
-                one.runs.append(one.run())
-            print(f"round {number + 1} of {options.rounds}", file=sys.stderr)  # noqa: T201
+        systems = [stack.enter_context(start_system(name, python, [temporary, *rest])) for name, python, rest in plan]
+        ready = [system for system in systems if "missing" not in system.about]
+        vectors = {system.name: system.run(vectors=True)["vectors"] for system in ready}  # warms up kernels and caches
+        for round_index in range(options.rounds):
+            turn = round_index % len(ready)
+            for system in ready[turn:] + ready[:turn]:
+                system.runs.append(system.run())
+            print(f"round {round_index + 1} of {options.rounds}", file=sys.stderr)  # noqa: T201
         print(report(systems, texts, vectors))  # noqa: T201
         if options.output:
-            rows = [{"system": one.name, "about": one.about, "runs": one.runs} for one in systems]
+            rows = [{"system": system.name, "about": system.about, "runs": system.runs} for system in systems]
             options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-def read_texts(data: Path | None, passage_count: int, query_count: int) -> dict[str, list[str]]:
+def read_texts(data_folder: Path | None, passage_count: int, query_count: int) -> dict[str, list[str]]:
     """Passages and queries of the demo or of XQuAD-R, at even distances in the files' order."""
-    found, asked = _xquad(data) if data else _demo()
-    return {"passages": evenly(found, passage_count), "queries": evenly(asked, query_count)}
+    documents, asked = _xquad(data_folder) if data_folder else _demo()
+    return {"passages": evenly(documents, passage_count), "queries": evenly(asked, query_count)}
 
 
 def evenly(texts: Sequence[str], count: int) -> list[str]:
     """``count`` texts at even distances, or all."""
     if count >= len(texts):
         return list(texts)
-    return [texts[number * len(texts) // count] for number in range(count)]
+    return [texts[index * len(texts) // count] for index in range(count)]
 
 
 def _demo() -> tuple[list[str], list[str]]:
-    found: list[str] = []
+    documents: list[str] = []
     asked: list[str] = []
     for file in sorted((files("dragoman") / "demo").iterdir(), key=lambda file: file.name):
         if file.name.startswith(("documents.", "queries.")):
@@ -144,12 +144,12 @@ def _demo() -> tuple[list[str], list[str]]:
             if file.name.startswith("queries."):
                 asked += texts
             else:
-                found += [text[start:end] for text in texts for start, end in passages(text)]
-    return found, asked
+                documents += [text[start:end] for text in texts for start, end in passages(text)]
+    return documents, asked
 
 
-def _xquad(data: Path) -> tuple[list[str], list[str]]:
-    tasks = [load_benchmark(data / "xquad_r", one, one, UNIT, split="tune") for one in LANGUAGES]
+def _xquad(data_folder: Path) -> tuple[list[str], list[str]]:
+    tasks = [load_benchmark(data_folder / "xquad_r", language, language, UNIT, split="tune") for language in LANGUAGES]
     return (
         [text for task in tasks for text in task.documents.values()],
         [text for task in tasks for text in task.queries.values()],
@@ -167,30 +167,34 @@ def report(systems: Sequence[System], texts: dict[str, list[str]], vectors: dict
         "| system | passages/s | ours is faster | ms a query | ours is faster | peak memory, MiB | least cosine |",
         "|---|---|---|---|---|---|---|",
     ]
-    for one in systems:
-        if "missing" in one.about:
-            lines.append(f"| {one.name} | not measured: {one.about['missing']} is not installed | | | | | |")
+    for system in systems:
+        if "missing" in system.about:
+            lines.append(f"| {system.name} | not measured: {system.about['missing']} is not installed | | | | | |")
             continue
-        seconds = statistics.median(run["seconds"] for run in one.runs)
-        query = statistics.median(value for run in one.runs for value in run["milliseconds"])
-        faster = _ratio(one, ours, lambda run: float(run["seconds"]))
-        quicker = _ratio(one, ours, lambda run: float(statistics.median(run["milliseconds"])))
-        peak = max(run["peak"] for run in one.runs)
-        cosine = least_cosine(vectors[one.name], vectors[REFERENCE]) if REFERENCE in vectors else None
-        cells = [one.about["system"], f"{count / seconds:.1f}", f"{faster:.2f}x", f"{query:.1f}", f"{quicker:.2f}x"]
+        seconds = statistics.median(run["seconds"] for run in system.runs)
+        query = statistics.median(milliseconds for run in system.runs for milliseconds in run["milliseconds"])
+        faster = _ratio(system, ours, lambda run: float(run["seconds"]))
+        quicker = _ratio(system, ours, lambda run: float(statistics.median(run["milliseconds"])))
+        peak = max(run["peak"] for run in system.runs)
+        cosine = least_cosine(vectors[system.name], vectors[REFERENCE]) if REFERENCE in vectors else None
+        cells = [system.about["system"], f"{count / seconds:.1f}", f"{faster:.2f}x", f"{query:.1f}", f"{quicker:.2f}x"]
         cells += [f"{peak:.0f}", "-" if cosine is None else f"{cosine:.4f}"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _ratio(one: System, ours: System, value: Any) -> float:
+def _ratio(system: System, ours: System, measure: Any) -> float:
     """The median of the rounds' ratios."""
-    return float(statistics.median(value(other) / value(own) for other, own in zip(one.runs, ours.runs, strict=True)))
+    return float(
+        statistics.median(
+            measure(other) / measure(our_run) for other, our_run in zip(system.runs, ours.runs, strict=True)
+        )
+    )
 
 
 def least_cosine(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> float:
     """The least cosine of a text's two vectors."""
-    a, b = (np.asarray(one, np.float64) for one in (first, second))
+    a, b = (np.asarray(vectors, np.float64) for vectors in (first, second))
     norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     return float(((a * b).sum(1) / norms).min())
 

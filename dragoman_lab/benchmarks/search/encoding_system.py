@@ -66,8 +66,8 @@ def infinity(options: argparse.Namespace) -> Encode:
     loop.run_until_complete(engine.astart())
 
     def encode(texts: Sequence[str], kind: str) -> Any:
-        found, _ = loop.run_until_complete(engine.embed(sentences=[f"{kind}: {text}" for text in texts]))
-        return found
+        vectors, _ = loop.run_until_complete(engine.embed(sentences=[f"{kind}: {text}" for text in texts]))
+        return vectors
 
     return encode
 
@@ -101,14 +101,14 @@ def main() -> None:
     send(responses, about | {"load_seconds": time.perf_counter() - started, **memory()})
     texts = json.loads((options.folder / "texts.json").read_text(encoding="utf-8"))
     for line in sys.stdin:
-        send(responses, timed(encode, texts, **json.loads(line)))
+        send(responses, time_run(encode, texts, **json.loads(line)))
     os._exit(0)  # Infinity's threads never end
 
 
-def timed(encode: Encode, texts: dict[str, list[str]], vectors: bool = False) -> dict[str, Any]:
+def time_run(encode: Encode, texts: dict[str, list[str]], vectors: bool = False) -> dict[str, Any]:
     """One run: all passages, then each query by itself; with ``vectors`` also the vectors of some passages."""
     begun, used = time.perf_counter(), time.process_time()
-    found = encode(texts["passages"], "passage")
+    passage_vectors = encode(texts["passages"], "passage")
     seconds, cpu = time.perf_counter() - begun, time.process_time() - used
     milliseconds = []
     for query in texts["queries"]:
@@ -117,7 +117,7 @@ def timed(encode: Encode, texts: dict[str, list[str]], vectors: bool = False) ->
         milliseconds.append((time.perf_counter() - begun) * 1000)
     result = {"seconds": seconds, "cpu_seconds": cpu, "milliseconds": milliseconds, **memory()}
     if vectors:
-        result["vectors"] = [[float(value) for value in row] for row in found[:100]]
+        result["vectors"] = [[float(component) for component in row] for row in passage_vectors[:100]]
     return result
 
 

@@ -42,21 +42,23 @@ class Scores:
     """Of each question of a direction, the cosines, the shares and the relevance of all sentences."""
 
     def __init__(self, task: Benchmark, run: Path, encode: Callable[[Sequence[str], str], Floats]) -> None:
-        places = {document: number for number, document in enumerate(task.documents)}
+        places = {document: place for place, document in enumerate(task.documents)}
         cosines = encode(list(task.queries.values()), "query") @ encode(list(task.documents.values()), "passage").T
         shares = {query: np.zeros(len(places)) for query in task.queries}
         for line in run.read_text(encoding="utf-8").splitlines():
             query, _, document, _, score, _ = line.split()
             shares[query][places[document]] = float(score)
         self.rows = []
-        for query, own in zip(task.queries, cosines, strict=True):
+        for query, near in zip(task.queries, cosines, strict=True):
             relevant = np.zeros(len(places), bool)
             relevant[[places[document] for document in task.qrels[query]]] = True
-            self.rows.append((own, shares[query], relevant))
+            self.rows.append((near, shares[query], relevant))
 
     def mean(self, fuse: Fuse, weight: float) -> float:
         """MAP@100 of a fusion; ties in the order of the documents."""
-        return float(np.mean([_average_precision(fuse(near, share, weight), own) for near, share, own in self.rows]))
+        return float(
+            np.mean([_average_precision(fuse(near, share, weight), relevant) for near, share, relevant in self.rows])
+        )
 
 
 def convex(floor: float) -> Fuse:
@@ -77,28 +79,29 @@ def reciprocal(near: Floats, share: Floats, weight: float) -> Floats:
         return np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1.0
 
     words = np.where(share > 0, 1 / (RRF_K + ranks(share)), 0)
-    found: Floats = weight / (RRF_K + ranks(near)) + (1 - weight) * words
-    return found
+    fused: Floats = weight / (RRF_K + ranks(near)) + (1 - weight) * words
+    return fused
 
 
 def _average_precision(scores: Floats, relevant: NDArray[np.bool_]) -> float:
-    found = relevant[np.argsort(-scores, kind="stable")[:DEPTH]]
-    places = np.nonzero(found)[0] + 1
+    hits = relevant[np.argsort(-scores, kind="stable")[:DEPTH]]
+    places = np.nonzero(hits)[0] + 1
     return float((np.arange(1, len(places) + 1) / places).sum() / relevant.sum())
 
 
-def left_out(table: dict[Direction, dict[float, float]]) -> list[str]:
+def leave_one_language_out(table: dict[Direction, dict[float, float]]) -> list[str]:
     """For each language beside English, the weight chosen without its directions."""
     lines = []
-    for language in sorted({one for direction in table for one in direction} - {"en"}):
-        own = [values for direction, values in table.items() if language in direction]
+    for language in sorted({language for direction in table for language in direction} - {"en"}):
+        with_language = [values for direction, values in table.items() if language in direction]
         others = [values for direction, values in table.items() if language not in direction]
         if not others:
             continue
         chosen = max(WEIGHTS, key=lambda weight: _mean(others, weight))
-        best = max(WEIGHTS, key=lambda weight: _mean(own, weight))
+        best = max(WEIGHTS, key=lambda weight: _mean(with_language, weight))
         lines.append(
-            f"without {language}: {chosen}, MAP {_mean(own, chosen):.4f}; own best {best}, {_mean(own, best):.4f}"
+            f"without {language}: {chosen}, MAP {_mean(with_language, chosen):.4f};"
+            f" own best {best}, {_mean(with_language, best):.4f}"
         )
     return lines
 
@@ -126,16 +129,16 @@ def main() -> None:
         source, target = folder.name.split("-")[2:]
         task = load_benchmark(arguments.data / "xquad_r", source, target, "sentence", split="tune")
         scores[source, target] = Scores(task, folder / "psq.trec", lambda texts, kind: encode(tuple(texts), kind))
-    print("rule weight", *("-".join(one) for one in scores), "mean")  # noqa: T201
+    print("rule weight", *("-".join(direction) for direction in scores), "mean")  # noqa: T201
     for name, fuse in (("convex", convex(sentences.unrelated_cosine)), ("range", by_range), ("rrf", reciprocal)):
         table = {
-            direction: {weight: one.mean(fuse, weight) for weight in (0.0, *WEIGHTS, 1.0)}
-            for direction, one in scores.items()
+            direction: {weight: direction_scores.mean(fuse, weight) for weight in (0.0, *WEIGHTS, 1.0)}
+            for direction, direction_scores in scores.items()
         }
         for weight in (0.0, *WEIGHTS, 1.0):
-            values = [own[weight] for own in table.values()]
-            print(name, weight, *(f"{value:.4f}" for value in values), f"{np.mean(values):.4f}")  # noqa: T201
-        print(*left_out(table), sep="\n")  # noqa: T201
+            values = [by_weight[weight] for by_weight in table.values()]
+            print(name, weight, *(f"{score:.4f}" for score in values), f"{np.mean(values):.4f}")  # noqa: T201
+        print(*leave_one_language_out(table), sep="\n")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -77,7 +77,9 @@ def main() -> None:
     tables = [] if arguments.url else tables_of(arguments.data, foreign, arguments.work, arguments.permissive)
     pool, questions = read_pool(arguments.data / "xquad_r", languages, arguments.split)
     with searching(arguments.url, tables, embeddings=needs_embeddings(chosen)) as client:
-        collections = [client.collection(f"lareqa-{one}", one, documents) for one, documents in pool.items()]
+        collections = [
+            client.collection(f"lareqa-{language}", language, documents) for language, documents in pool.items()
+        ]
         language_of = {key: language for language, documents in pool.items() for key in documents}
         reports: dict[str, Any] = {}
         for system in chosen:
@@ -97,19 +99,21 @@ def main() -> None:
     print(text)  # noqa: T201
 
 
-def read_pool(data: Path, languages: Sequence[str], split: Split) -> tuple[dict[str, dict[str, str]], list[Questions]]:
+def read_pool(
+    data_folder: Path, languages: Sequence[str], split: Split
+) -> tuple[dict[str, dict[str, str]], list[Questions]]:
     """The sentences of each language, and the questions of each with their relevant sentences in all of them."""
     pool: dict[str, dict[str, str]] = {}
     questions = []
     for source in languages:
-        found = Questions(source, {}, {})
+        source_questions = Questions(source, {}, {})
         for target in languages:
-            task = load_benchmark(data, source, target, UNIT, split=split)
+            task = load_benchmark(data_folder, source, target, UNIT, split=split)
             pool[target] = task.documents
-            found.texts.update(task.queries)
+            source_questions.texts.update(task.queries)
             for query, relevant in task.qrels.items():
-                found.qrels.setdefault(query, {}).update(relevant)
-        questions.append(found)
+                source_questions.qrels.setdefault(query, {}).update(relevant)
+        questions.append(source_questions)
     return pool, questions
 
 
@@ -117,7 +121,7 @@ def evenly(questions: Questions, count: int | None) -> Questions:
     """``count`` questions at even distances, or all."""
     keys = list(questions.texts)
     if count is not None and count < len(keys):
-        keys = [keys[number * len(keys) // count] for number in range(count)]
+        keys = [keys[index * len(keys) // count] for index in range(count)]
     return Questions(
         questions.language, {key: questions.texts[key] for key in keys}, {key: questions.qrels[key] for key in keys}
     )
@@ -143,31 +147,33 @@ def measure(run: Run, questions: Questions, language_of: Mapping[str, str]) -> d
     return {
         "questions": len(questions.texts),
         "map": mean_average_precision(run, questions.qrels),
-        "one_target": {one: one_target(run, questions.qrels, language_of, one) for one in targets},
+        "one_target": {target: one_target(run, questions.qrels, language_of, target) for target in targets},
         "top_hits": top_hits(run, questions.qrels, language_of),
     }
 
 
 def mean_average_precision(run: Run, qrels: Qrels) -> float:
     """The mean of average precision over all questions; one without hits counts 0."""
-    found = {metric.query_id: metric.value for metric in ir_measures.iter_calc([AP], qrels, run)}
-    return statistics.mean(found.get(query, 0.0) for query in qrels)
+    precisions = {metric.query_id: metric.value for metric in ir_measures.iter_calc([AP], qrels, run)}
+    return statistics.mean(precisions.get(query, 0.0) for query in qrels)
 
 
 def one_target(run: Run, qrels: Qrels, language_of: Mapping[str, str], target: str) -> float:
     """mAP when the relevant sentences of all languages but ``target`` are taken out of ranking and judgements."""
-    kept = {
-        query: {key: value for key, value in relevant.items() if language_of[key] == target}
+    judgements = {
+        query: {key: grade for key, grade in relevant.items() if language_of[key] == target}
         for query, relevant in qrels.items()
     }
-    kept = {query: relevant for query, relevant in kept.items() if relevant}
+    judgements = {query: relevant for query, relevant in judgements.items() if relevant}
     alone = {
         query: {
-            key: score for key, score in run.get(query, {}).items() if key in kept[query] or key not in qrels[query]
+            key: score
+            for key, score in run.get(query, {}).items()
+            if key in judgements[query] or key not in qrels[query]
         }
-        for query in kept
+        for query in judgements
     }
-    return mean_average_precision(alone, kept)
+    return mean_average_precision(alone, judgements)
 
 
 def top_hits(run: Run, qrels: Qrels, language_of: Mapping[str, str]) -> dict[str, float]:
@@ -183,16 +189,18 @@ def top_hits(run: Run, qrels: Qrels, language_of: Mapping[str, str]) -> dict[str
 def summary(name: str, rows: Mapping[str, Mapping[str, Any]]) -> str:
     """mAP by question language, and both heat maps, as Markdown; rows are question languages."""
     targets = list(next(iter(rows.values()))["one_target"])
-    own = statistics.mean(row["top_hits"][language] for language, row in rows.items())
+    same_language = statistics.mean(row["top_hits"][language] for language, row in rows.items())
     lines = [f"## {name}", "", "| | mAP | own language among the top hits |", "|---|---|---|"]
-    lines += [f"| {one} | {row['map']:.3f} | {row['top_hits'][one]:.1%} |" for one, row in rows.items()]
-    lines += [f"| mean of {len(rows)} | {statistics.mean(row['map'] for row in rows.values()):.3f} | {own:.1%} |"]
+    lines += [f"| {language} | {row['map']:.3f} | {row['top_hits'][language]:.1%} |" for language, row in rows.items()]
+    lines += [
+        f"| mean of {len(rows)} | {statistics.mean(row['map'] for row in rows.values()):.3f} | {same_language:.1%} |"
+    ]
     for title, key, form in (("mAP with one target", "one_target", ".3f"), ("Top hits", "top_hits", ".1%")):
         lines += ["", f"{title}: questions in rows, answers in columns", ""]
         lines += [f"| | {' | '.join(targets)} |", "|" + "---|" * (len(targets) + 1)]
         lines += [
-            f"| {one} | {' | '.join(format(row[key][target], form) for target in targets)} |"
-            for one, row in rows.items()
+            f"| {language} | {' | '.join(format(row[key][target], form) for target in targets)} |"
+            for language, row in rows.items()
         ]
     return "\n".join(lines) + "\n"
 

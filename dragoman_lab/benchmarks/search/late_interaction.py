@@ -59,12 +59,12 @@ def read_run(task_runs: Path, qrels: Mapping[str, Mapping[str, int]]) -> list[Qu
     return [
         Question(
             query,
-            [document for document, _ in found],
-            np.array([score for _, score in found]),
-            np.array([document in qrels[query] for document, _ in found]),
+            [document for document, _ in ranking],
+            np.array([score for _, score in ranking]),
+            np.array([document in qrels[query] for document, _ in ranking]),
             len(qrels[query]),
         )
-        for query, found in hits.items()
+        for query, ranking in hits.items()
     ]
 
 
@@ -83,15 +83,15 @@ class States:
         surprisals = encoder.surprisals()
         assert surprisals is not None
         self._rarity = np.minimum(surprisals, MAX_RARITY)
-        self._known: dict[tuple[str, str, int], tuple[Floats, NDArray[np.float64]]] = {}
+        self._encoded: dict[tuple[str, str, int], tuple[Floats, NDArray[np.float64]]] = {}
 
     def of(self, texts: Mapping[str, str], kind: str, layer: int) -> dict[str, tuple[Floats, NDArray[np.float64]]]:
         """States (subwords, width) and rarities (subwords,) by the text's name."""
-        missing = [key for key in texts if (key, kind, layer) not in self._known]
-        found = self._encoder.encode_tokens([texts[key] for key in missing], kind, layer)[1]
-        for key, own in zip(missing, found, strict=True):
-            self._known[key, kind, layer] = (own.states, self._rarity[own.ids])
-        return {key: self._known[key, kind, layer] for key in texts}
+        missing = [key for key in texts if (key, kind, layer) not in self._encoded]
+        encodings = self._encoder.encode_tokens([texts[key] for key in missing], kind, layer)[1]
+        for key, encoding in zip(missing, encodings, strict=True):
+            self._encoded[key, kind, layer] = (encoding.states, self._rarity[encoding.ids])
+        return {key: self._encoded[key, kind, layer] for key in texts}
 
 
 def maps(
@@ -101,19 +101,19 @@ def maps(
     decode: Decode,
 ) -> list[float]:
     """The mean over directions for each of the weights."""
-    found = np.zeros((len(directions), len(WEIGHTS)))
+    precisions = np.zeros((len(directions), len(WEIGHTS)))
     for row, (questions, queries, documents) in enumerate(directions):
         asked = states.of(queries, "query", layer)
-        held = {key: decode(own) for key, (own, _) in states.of(documents, "passage", layer).items()}
+        held = {key: decode(text_states) for key, (text_states, _) in states.of(documents, "passage", layer).items()}
         for question in questions:
             query, rarity = asked[question.query]
             head = question.documents[:DEPTH]
-            maxsim = np.array([(query @ held[one].T).max(1, initial=-1) for one in head])
+            maxsim = np.array([(query @ held[document].T).max(1, initial=-1) for document in head])
             match = matches(maxsim, np.zeros_like(maxsim), rarity)
             for column, weight in enumerate(WEIGHTS):
                 order = np.argsort(-(question.scores[: len(head)] + weight * match), kind="stable")
-                found[row, column] += average_precision(question, order) / len(questions)
-    means: list[float] = found.mean(0).tolist()
+                precisions[row, column] += average_precision(question, order) / len(questions)
+    means: list[float] = precisions.mean(0).tolist()
     return means
 
 
@@ -157,24 +157,24 @@ def main() -> None:
         directions.append((read_run(folder / "default.trec", task.qrels), task.queries, task.documents))
     print("states", *(f"weight {weight}" for weight in WEIGHTS), "ms of 60", "of 200 subwords")  # noqa: T201
     for layer in map(int, arguments.layers.split(",")):
-        print(f"layer {layer}, exact", *_shown(maps(directions, states, layer, lambda own: own)))  # noqa: T201
+        print(f"layer {layer}, exact", *_format(maps(directions, states, layer, lambda vectors: vectors)))  # noqa: T201
     text = CodebookTraining(
         [str(arguments.data / "parallel")], [str(arguments.data / "raw")], layer=LAYER, subwords=arguments.subwords
     )
     sample = sampled_states(text, encoder, lambda line: None)
     for size in map(int, arguments.sizes.split(",")):
         codec = StateCodec.trained(sample, size, LAYER)
-        found = maps(directions, states, LAYER, partial(_coded, codec))
+        means = maps(directions, states, LAYER, partial(_encode_and_decode, codec))
         spent = [f"{milliseconds(codec, subwords):.1f}" for subwords in (60, 200)]
-        print(f"layer {LAYER}, {size} bytes", *_shown(found), *spent)  # noqa: T201
+        print(f"layer {LAYER}, {size} bytes", *_format(means), *spent)  # noqa: T201
 
 
-def _coded(codec: StateCodec, states: Floats) -> Floats:
+def _encode_and_decode(codec: StateCodec, states: Floats) -> Floats:
     return codec.decode(codec.encode(states))
 
 
-def _shown(values: Sequence[float]) -> list[str]:
-    return [f"{value:.4f}" for value in values]
+def _format(values: Sequence[float]) -> list[str]:
+    return [f"{score:.4f}" for score in values]
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ HUMAN = System("human", {"method": "none", "rerank": False}, "given", human=True
 """BM25 with the query as a human put it into the documents' language."""
 BM25 = System("bm25", {"method": "none", "rerank": False}, "given")
 """BM25 with the query as it is: for documents in its language."""
-KNOWN = {one.name: one for one in (DEFAULT, PSQ, HUMAN, BM25)}
+SYSTEMS_BY_NAME = {system.name: system for system in (DEFAULT, PSQ, HUMAN, BM25)}
 
 
 def systems(names: str, methods: str | None, rerank: str | None) -> list[System]:
@@ -48,16 +48,16 @@ def systems(names: str, methods: str | None, rerank: str | None) -> list[System]
     Raises:
         BenchmarkError: an unknown name, or a depth that is no number.
     """
-    if unknown := [name for name in names.split(",") if name not in KNOWN]:
-        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(KNOWN)}")
+    if unknown := [name for name in names.split(",") if name not in SYSTEMS_BY_NAME]:
+        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS_BY_NAME)}")
     if rerank is not None and rerank != "off" and not rerank.isdigit():
         raise BenchmarkError(f"rerank is off or a depth, not {rerank!r}")
     how: dict[str, Any] = {} if rerank is None else {"rerank": False if rerank == "off" else {"depth": int(rerank)}}
     suffix = "" if rerank is None else f"-rerank-{rerank}"
-    chosen = [KNOWN[name] for name in names.split(",")]
-    chosen = [System(f"default{suffix}", how) if one is DEFAULT else one for one in chosen]
+    chosen = [SYSTEMS_BY_NAME[name] for name in names.split(",")]
+    chosen = [System(f"default{suffix}", how) if system is DEFAULT else system for system in chosen]
     ablations = methods.split(",") if methods else []
-    return chosen + [System(f"{one}{suffix}", {"method": one, **how}) for one in ablations]
+    return chosen + [System(f"{method}{suffix}", {"method": method, **how}) for method in ablations]
 
 
 def needs_embeddings(chosen: Sequence[System]) -> bool:
@@ -93,7 +93,7 @@ def measure(client: SearchClient, collection: str, task: Benchmark, chosen: Sequ
     Raises:
         BenchmarkError: an answer was not reranked or embedded as it should have been.
     """
-    found = {}
+    outcomes = {}
     for system in chosen:
         if system.human and not task.translated_queries:
             continue
@@ -104,8 +104,8 @@ def measure(client: SearchClient, collection: str, task: Benchmark, chosen: Sequ
         answers = client.ask(texts, [collection], DEPTH, {**language, **system.fields}, title)
         check_complete(answers, title)
         evaluation = measured(task.qrels, Evaluation(system.name, answers.run, answers.seconds))
-        found[system.name] = Measured(evaluation, answers, source)
-    return found
+        outcomes[system.name] = Measured(evaluation, answers, source)
+    return outcomes
 
 
 def check_complete(answers: Asked, title: str) -> None:
@@ -118,25 +118,25 @@ def check_complete(answers: Asked, title: str) -> None:
             raise BenchmarkError(f"{title}: {answers.degraded[what]} answers were degraded: {what}")
 
 
-def measured_task(
+def measure_task(
     folder: Path, client: SearchClient, collection: str, task: Benchmark, chosen: Sequence[System]
 ) -> dict[str, Any]:
     """A task's part of the report; measured, unless ``folder`` has it of an earlier run with the same systems."""
     path, asked = folder / "task.json", [system.name for system in chosen]
-    if path.exists() and (kept := json.loads(path.read_text(encoding="utf-8")))["asked"] == asked:
-        return dict(kept)
+    if path.exists() and (saved := json.loads(path.read_text(encoding="utf-8")))["asked"] == asked:
+        return dict(saved)
     row = write_task(folder, task, measure(client, collection, task, chosen)) | {"asked": asked}
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     return row
 
 
-def write_task(folder: Path, task: Benchmark, found: Mapping[str, Measured]) -> dict[str, Any]:
+def write_task(folder: Path, task: Benchmark, outcomes: Mapping[str, Measured]) -> dict[str, Any]:
     """Write a TREC run for each system to ``folder``; returns the task's part of the report."""
     folder.mkdir(parents=True, exist_ok=True)
     queries = list(task.queries)
-    for one in found.values():
-        write_run(folder / f"{one.evaluation.system}.trec", one.evaluation)
-    first = next(iter(found.values())).evaluation
+    for outcome in outcomes.values():
+        write_run(folder / f"{outcome.evaluation.system}.trec", outcome.evaluation)
+    first = next(iter(outcomes.values())).evaluation
     return {
         "source": task.source,
         "target": task.target,
@@ -144,14 +144,14 @@ def write_task(folder: Path, task: Benchmark, found: Mapping[str, Measured]) -> 
         "queries": len(queries),
         "documents": len(task.documents),
         "systems": {
-            name: {measure: round(one.evaluation.mean(measure, queries), 4) for measure in MEASURES}
-            | {"p_against_first": None if one.evaluation is first else p_value(first, one.evaluation, queries)}
-            | one.diagnosis
-            for name, one in found.items()
+            name: {measure: round(outcome.evaluation.mean(measure, queries), 4) for measure in MEASURES}
+            | {"p_against_first": None if outcome.evaluation is first else p_value(first, outcome.evaluation, queries)}
+            | outcome.diagnosis
+            for name, outcome in outcomes.items()
         },
         "average_precision": {
-            name: [round(one.evaluation.per_query[MEASURE].get(query, 0.0), 6) for query in queries]
-            for name, one in found.items()
+            name: [round(outcome.evaluation.per_query[MEASURE].get(query, 0.0), 6) for query in queries]
+            for name, outcome in outcomes.items()
         },
     }
 
@@ -189,8 +189,13 @@ def _summary_lines(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> I
         cells += [_p(systems.get(name, {}).get("p_against_first")) for name in others]
         yield f"| {' | '.join(cells)} |"
     if len(rows) > 1:
-        found = means(rows)
-        cells = ["", f"mean of {len(rows)}", "", *(f"{found[name]:.4f}" if name in found else "-" for name in names)]
+        averages = means(rows)
+        cells = [
+            "",
+            f"mean of {len(rows)}",
+            "",
+            *(f"{averages[name]:.4f}" if name in averages else "-" for name in names),
+        ]
         cells += [_p(_p_of_means(rows, names[0], name)) for name in others]
         yield f"| {' | '.join(cells)} |"
 
@@ -211,5 +216,5 @@ def _p_of_means(rows: Sequence[Mapping[str, Any]], first: str, second: str) -> f
     return paired_p(*pair)
 
 
-def _p(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1g}"
+def _p(probability: float | None) -> str:
+    return "-" if probability is None else f"{probability:.1g}"

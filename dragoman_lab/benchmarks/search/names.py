@@ -19,7 +19,7 @@ import numpy as np
 
 from dragoman.files.atomic import atomic_file
 from dragoman_lab.benchmarks.search.measuring import MEASURE, System, measure
-from dragoman_lab.benchmarks.search.quality import chosen_languages, tables_of, tasks
+from dragoman_lab.benchmarks.search.quality import choose_languages, tables_of, tasks
 from dragoman_lab.evaluation.benchmark import paired_p
 from dragoman_lab.evaluation.client import SearchClient, searching
 from dragoman_lab.evaluation.serving import post
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--split", choices=SPLITS, default="tune")
     parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
-    languages = chosen_languages(arguments.languages, "xquad_r")
+    languages = choose_languages(arguments.languages, "xquad_r")
     methods = arguments.methods.split(",")
     tables = tables_of(arguments.data, languages, arguments.work, permissive=False)
     arguments.output.mkdir(parents=True, exist_ok=True)
@@ -46,13 +46,15 @@ def main() -> None:
     with searching(None, tables, embeddings="hybrid" in methods) as client:
         for task in tasks(arguments.data, "xquad_r", languages, "sentence", arguments.split):
             collection = client.collection(f"xquad_r-sentence-{task.target}", task.target, task.documents)
-            rows += measured(client, collection, task, methods)
+            rows += measure_questions(client, collection, task, methods)
             with atomic_file(arguments.output / "names.json") as unfinished:
                 unfinished.write_text(json.dumps({"split": arguments.split, "rows": rows}) + "\n", encoding="utf-8")
     print(report(rows, methods))  # noqa: T201
 
 
-def measured(client: SearchClient, collection: str, task: Benchmark, methods: Sequence[str]) -> list[dict[str, Any]]:
+def measure_questions(
+    client: SearchClient, collection: str, task: Benchmark, methods: Sequence[str]
+) -> list[dict[str, Any]]:
     """A row for each question: whether it holds a name that is kept, and its MAP@100 by system."""
     fields = {method: {"method": method, "rerank": False} for method in methods}
     chosen = [
@@ -60,12 +62,12 @@ def measured(client: SearchClient, collection: str, task: Benchmark, methods: Se
         for method in methods
         for names in ("translated", "kept")
     ]
-    found = measure(client, collection, task, chosen)
+    outcomes = measure(client, collection, task, chosen)
     rows = []
     for query, text in task.queries.items():
         body = {"query": text, "query_language": task.source, "collections": [collection], "top_k": 1}
         answer = post(client.client, "/v1/search", json=body | {"method": "psq", "rerank": False, "names": True}).json()
-        values = {name: one.evaluation.per_query[MEASURE].get(query, 0.0) for name, one in found.items()}
+        values = {name: outcome.evaluation.per_query[MEASURE].get(query, 0.0) for name, outcome in outcomes.items()}
         row = {"source": task.source, "target": task.target, "query": query, "names": answer["translation"]["names"]}
         rows.append(row | {"values": values})
     return rows
@@ -86,7 +88,7 @@ def report(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> str:
                     for row in rows
                     if bool(row["names"]) == held and direction in ("all", f"{row['source']}-{row['target']}")
                 ]
-                before, after = (by_question(some, f"{method} {one}") for one in ("translated", "kept"))
+                before, after = (by_question(some, f"{method} {treatment}") for treatment in ("translated", "kept"))
                 if len(before) < 2:
                     continue
                 p = paired_p(after, before)
@@ -98,10 +100,10 @@ def report(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> str:
 
 def by_question(rows: Sequence[dict[str, Any]], system: str) -> list[float]:
     """The value of a system for each question: the mean over directions, which are not independent of each other."""
-    found: dict[str, list[float]] = {}
+    by_query: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(row["query"], []).append(row["values"][system])
-    return [float(np.mean(values)) for values in found.values()]
+        by_query.setdefault(row["query"], []).append(row["values"][system])
+    return [float(np.mean(values)) for values in by_query.values()]
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, make_tables
-from dragoman_lab.benchmarks.search.measuring import measured_task, needs_embeddings, systems, write_report
+from dragoman_lab.benchmarks.search.measuring import measure_task, needs_embeddings, systems, write_report
 from dragoman_lab.evaluation.client import searching
 from dragoman_lab.evaluation.serving import TableFile
 from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
@@ -54,7 +54,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.url and not arguments.work:
         parser.error("--work is required without --url")
-    languages = chosen_languages(arguments.languages, arguments.benchmark)
+    languages = choose_languages(arguments.languages, arguments.benchmark)
     chosen = systems(arguments.systems, arguments.method, arguments.rerank)
     tables = [] if arguments.url else tables_of(arguments.data, languages, arguments.work, arguments.permissive)
     rows = []
@@ -63,36 +63,41 @@ def main() -> None:
             name = f"{arguments.benchmark}-{task.unit}-{task.target}"
             collection = client.collection(name, task.target, task.documents)
             folder = arguments.output / f"{arguments.benchmark}-{task.unit}-{task.source}-{task.target}"
-            rows.append(measured_task(folder, client, collection, task, chosen))
+            rows.append(measure_task(folder, client, collection, task, chosen))
             about = {
                 "benchmark": arguments.benchmark,
                 "split": task.split,
-                "environment": {name: value for name, value in os.environ.items() if name.startswith("DRAGOMAN_")},
+                "environment": {name: setting for name, setting in os.environ.items() if name.startswith("DRAGOMAN_")},
             }
             text = write_report(arguments.output, about, rows)
     print(text)  # noqa: T201
 
 
-def chosen_languages(given: str | None, benchmark: str) -> list[str]:
+def choose_languages(names: str | None, benchmark: str) -> list[str]:
     """The languages beside English."""
-    if given == "all" and benchmark == "xquad_r":
+    if names == "all" and benchmark == "xquad_r":
         return list(XQUAD)
-    return (given or LANGUAGES[benchmark]).split(",")
+    return (names or LANGUAGES[benchmark]).split(",")
 
 
-def tables_of(data: Path, languages: list[str], work: Path, permissive: bool) -> list[TableFile]:
+def tables_of(data_folder: Path, languages: list[str], work: Path, permissive: bool) -> list[TableFile]:
     """The tables between English and each language, trained where the work folder has none."""
-    return [table for language in languages for table in make_tables(data, language, work / "tables", permissive)]
+    return [
+        table for language in languages for table in make_tables(data_folder, language, work / "tables", permissive)
+    ]
 
 
-def tasks(data: Path, benchmark: str, languages: list[str], unit: str, split: str) -> Iterator[Benchmark]:
+def tasks(data_folder: Path, benchmark: str, languages: list[str], unit: str, split: str) -> Iterator[Benchmark]:
     """The tasks of a benchmark, those with documents in English last."""
     if benchmark == "afriqa":
-        yield load_benchmark(data / benchmark, "sw", "en", "passage", "sw.open")
+        yield load_benchmark(data_folder / benchmark, "sw", "en", "passage", "sw.open")
         return
-    part = next(one for one in SPLITS if one == split)
-    for source, target in [*(("en", one) for one in languages), *((one, "en") for one in languages)]:
-        task = load_benchmark(data / benchmark, source, target, unit, split=part)
+    part = next(choice for choice in SPLITS if choice == split)
+    for source, target in [
+        *(("en", language) for language in languages),
+        *((language, "en") for language in languages),
+    ]:
+        task = load_benchmark(data_folder / benchmark, source, target, unit, split=part)
         if benchmark == "flores200":
             task.translated_queries.clear()  # they are the documents
         yield task

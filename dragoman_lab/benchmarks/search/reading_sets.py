@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman_lab.benchmarks.search.measuring import measured_task, systems, write_report
+from dragoman_lab.benchmarks.search.measuring import measure_task, systems, write_report
 from dragoman_lab.benchmarks.search.quality import tables_of
 from dragoman_lab.evaluation.client import searching
 from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError
@@ -62,19 +62,19 @@ def main() -> None:
                 chosen = systems("default,bm25" if task.source == task.target else "default,psq,human", None, None)
                 collection = client.collection(f"{name}-{task.target}", task.target, task.documents)
                 folder = arguments.output / f"{name}-{task.source}-{task.target}"
-                rows.append({**measured_task(folder, client, collection, task, chosen), "unit": name})
+                rows.append({**measure_task(folder, client, collection, task, chosen), "unit": name})
                 text = write_report(arguments.output, {"questions": arguments.questions}, rows)
     print(text)  # noqa: T201
 
 
-def tasks(data: Path, name: str, questions: int) -> Iterator[Benchmark]:
+def tasks(data_folder: Path, name: str, questions: int) -> Iterator[Benchmark]:
     """The tasks of a set: one, or both directions."""
     if name in ONE_LANGUAGE:
         language = ONE_LANGUAGE[name]
-        yield read_task(data / "qa", name, language, language, questions)
+        yield read_task(data_folder / "qa", name, language, language, questions)
         return
     for source, target in (TWO_LANGUAGES[name], TWO_LANGUAGES[name][::-1]):
-        yield read_task(data / "research_only" / "qa", name, source, target, questions)
+        yield read_task(data_folder / "research_only" / "qa", name, source, target, questions)
 
 
 def read_task(folder: Path, name: str, source: str, target: str, questions: int) -> Benchmark:
@@ -89,15 +89,15 @@ def read_task(folder: Path, name: str, source: str, target: str, questions: int)
         repeated.setdefault(text, []).append(key)
     asked = [row for row in _rows(folder / f"{name}.{source}.jsonl.gz") if row["answers"]]
     if 0 < questions < len(asked):
-        asked = [asked[number * len(asked) // questions] for number in range(questions)]
+        asked = [asked[index * len(asked) // questions] for index in range(questions)]
     human: dict[str, str] = {}
     relevant = {row["id"]: row["context_id"] for row in asked}
     if source != target:
-        other = {_shared(row["id"]): row for row in _rows(folder / f"{name}.{target}.jsonl.gz")}
-        if alone := [row["id"] for row in asked if _shared(row["id"]) not in other]:
+        other = {_shared_id(row["id"]): row for row in _rows(folder / f"{name}.{target}.jsonl.gz")}
+        if alone := [row["id"] for row in asked if _shared_id(row["id"]) not in other]:
             raise BenchmarkError(f"{name}: question {alone[0]} has no counterpart in {target}")
-        human = {row["id"]: other[_shared(row["id"])]["question"] for row in asked}
-        relevant = {row["id"]: other[_shared(row["id"])]["context_id"] for row in asked}
+        human = {row["id"]: other[_shared_id(row["id"])]["question"] for row in asked}
+        relevant = {row["id"]: other[_shared_id(row["id"])]["context_id"] for row in asked}
     if lost := [key for key in relevant.values() if key not in passages]:
         raise BenchmarkError(f"{name}: there is no passage {lost[0]}")
     return Benchmark(
@@ -111,7 +111,7 @@ def read_task(folder: Path, name: str, source: str, target: str, questions: int)
     )
 
 
-def _shared(key: str) -> str:
+def _shared_id(key: str) -> str:
     """A question's id without its language, which parallel questions share."""
     return re.sub(r"_[A-Z]{2}$", "", key)
 

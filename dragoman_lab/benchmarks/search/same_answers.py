@@ -29,7 +29,7 @@ _LEFT_OUT = frozenset({"request_id", "timings_ms"})
 def answers(checkout: Path) -> dict[str, Any]:
     """The answers of a checkout by query, method and reranking."""
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
-    given: dict[str, Any] = {}
+    answers_by_title: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         service = Service(
             checkout, Path(folder, "data"), encoder_precision="float32", torch_threads="1", request_seconds="600"
@@ -44,10 +44,12 @@ def answers(checkout: Path) -> dict[str, Any]:
                     body = {"query": query, "method": method, "rerank": rerank, "explain": True, "gloss": True}
                     title = f"{query!r} by {method or 'default'}, rerank {json.dumps(rerank)}"
                     answer = client.post("/v1/search", json=body).raise_for_status()
-                    given[title] = {name: part for name, part in answer.json().items() if name not in _LEFT_OUT}
+                    answers_by_title[title] = {
+                        name: part for name, part in answer.json().items() if name not in _LEFT_OUT
+                    }
         finally:
             service.stop()
-    return given
+    return answers_by_title
 
 
 def difference(before: Any, now: Any, tolerance: float, place: str = "") -> str | None:
@@ -56,14 +58,13 @@ def difference(before: Any, now: Any, tolerance: float, place: str = "") -> str 
         steps = ((before[name], now.get(name), f"{place}.{name}") for name in before)
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         steps = (
-            (first, second, f"{place}[{number}]")
-            for number, (first, second) in enumerate(zip(before, now, strict=True))
+            (first, second, f"{place}[{index}]") for index, (first, second) in enumerate(zip(before, now, strict=True))
         )
     elif isinstance(before, float) and isinstance(now, float | int):
         return None if math.isclose(before, now, rel_tol=0, abs_tol=tolerance) else f"{place}: {before} is now {now}"
     else:
         return None if before == now else f"{place}: {str(before)[:200]} is now {str(now)[:200]}"
-    return next((told for step in steps if (told := difference(*step[:2], tolerance, step[2]))), None)
+    return next((description for step in steps if (description := difference(*step[:2], tolerance, step[2]))), None)
 
 
 def main() -> None:
@@ -74,10 +75,10 @@ def main() -> None:
     arguments = parser.parse_args()
     before, now = answers(arguments.baseline.resolve()), answers(ROOT)
     differences = {title: difference(before[title], now[title], arguments.tolerance) for title in before}
-    for title, told in differences.items():
-        if told is not None:
-            print(f"{title}: {told}")  # noqa: T201
-    alike = sum(told is None for told in differences.values())
+    for title, description in differences.items():
+        if description is not None:
+            print(f"{title}: {description}")  # noqa: T201
+    alike = sum(description is None for description in differences.values())
     print(f"{alike} of {len(differences)} answers are alike")  # noqa: T201
 
 

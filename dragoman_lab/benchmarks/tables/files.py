@@ -31,41 +31,47 @@ _NAMED = ("moses",)
 class Outcome:
     """What became of a file."""
 
-    number: int
+    index: int
     case: Case
     verdict: str
     """``right``, ``refused`` or ``misread``."""
     reason: str = ""
 
 
-def outcome(seed: int, number: int) -> Outcome:
-    """Make the file of this number and read it."""
-    made = case(seed, number)
-    languages = made.source, made.target
-    format = made.choices["format"] if made.choices["format"] in _NAMED else "auto"
+def outcome(seed: int, index: int) -> Outcome:
+    """Make the file of this index and read it."""
+    generated_case = case(seed, index)
+    languages = generated_case.source, generated_case.target
+    format = generated_case.choices["format"] if generated_case.choices["format"] in _NAMED else "auto"
     try:
-        items = list(read([made.content], format, languages=languages, odds=odds_between(*languages)))
+        records = list(read([generated_case.content], format, languages=languages, odds=odds_between(*languages)))
     except TableFormatError as fault:
-        return Outcome(number, made, "refused", str(fault))
-    entries = [one for one in items if isinstance(one, RawEntry)]
-    found: Entries = {
-        (one.source, one.target, one.p_ts)
-        for one in entries
-        if fold_term(one.source, made.source)
-        and fold_term(one.target, made.target)  # others are left out with a warning
+        return Outcome(index, generated_case, "refused", str(fault))
+    entries = [entry for entry in records if isinstance(entry, RawEntry)]
+    entries_read: Entries = {
+        (entry.source, entry.target, entry.p_ts)
+        for entry in entries
+        if fold_term(entry.source, generated_case.source)
+        and fold_term(entry.target, generated_case.target)  # others are left out with a warning
     }
-    if found == made.entries:
-        return Outcome(number, made, "right")
-    missing, wrong = sorted(map(str, made.entries - found)), sorted(map(str, found - made.entries))
-    return Outcome(number, made, "misread", f"missing {missing[:3]}, wrong {wrong[:3]}")
+    if entries_read == generated_case.entries:
+        return Outcome(index, generated_case, "right")
+    missing, wrong = (
+        sorted(map(str, generated_case.entries - entries_read)),
+        sorted(map(str, entries_read - generated_case.entries)),
+    )
+    return Outcome(index, generated_case, "misread", f"missing {missing[:3]}, wrong {wrong[:3]}")
 
 
-def counted(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], Counter[str]]:
+def count_verdicts(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], Counter[str]]:
     """The verdicts by dimension and value."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for one in outcomes:
-        for dimension, value in {**one.case.choices, "languages": f"{one.case.source}-{one.case.target}"}.items():
-            counts[dimension, value][one.verdict] += 1
+    for file_outcome in outcomes:
+        for dimension, choice in {
+            **file_outcome.case.choices,
+            "languages": f"{file_outcome.case.source}-{file_outcome.case.target}",
+        }.items():
+            counts[dimension, choice][file_outcome.verdict] += 1
     return counts
 
 
@@ -77,27 +83,32 @@ def main() -> None:
     arguments = parser.parse_args()
     console = Console(width=160)
     if arguments.show is not None:
-        made = case(arguments.seed, arguments.show)
+        generated_case = case(arguments.seed, arguments.show)
         console.print(
-            made.source, made.target, made.choices, made.content[:3000], outcome(arguments.seed, arguments.show)
+            generated_case.source,
+            generated_case.target,
+            generated_case.choices,
+            generated_case.content[:3000],
+            outcome(arguments.seed, arguments.show),
         )
         return
-    outcomes = [outcome(arguments.seed, number) for number in range(arguments.files)]
+    outcomes = [outcome(arguments.seed, index) for index in range(arguments.files)]
     table = Table("dimension", "value", "files", "right", "refused", "misread")
-    for (dimension, value), verdicts in sorted(counted(outcomes).items()):
+    for (dimension, choice), verdicts in sorted(count_verdicts(outcomes).items()):
         if dimension != "languages" or verdicts["right"] < verdicts.total():
             names = ("right", "refused", "misread")
-            table.add_row(dimension, value, str(verdicts.total()), *(str(verdicts[name]) for name in names))
+            table.add_row(dimension, choice, str(verdicts.total()), *(str(verdicts[name]) for name in names))
     console.print(table)
-    for one in outcomes:
-        if one.verdict != "right":
+    for file_outcome in outcomes:
+        if file_outcome.verdict != "right":
             console.print(
-                f"{one.verdict} {one.number} {one.case.source}-{one.case.target} {one.case.choices}: {one.reason}",
+                f"{file_outcome.verdict} {file_outcome.index} {file_outcome.case.source}-{file_outcome.case.target}"
+                f" {file_outcome.case.choices}: {file_outcome.reason}",
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
             )
-    total = Counter(one.verdict for one in outcomes)
+    total = Counter(file_outcome.verdict for file_outcome in outcomes)
     share = 100 * total["right"] / max(1, len(outcomes))
     console.print(
         f"{len(outcomes)} files: {total['right']} right ({share:.1f}%), {total['refused']} refused,"

@@ -36,9 +36,9 @@ class Case:
     """The dimensions of the matrix, by name."""
 
 
-def case(seed: int, number: int) -> Case:
-    """The file of this number; the same for the same seed."""
-    chance = random.Random(seed * 1_000_003 + number)
+def case(seed: int, index: int) -> Case:
+    """The file of this index; the same for the same seed."""
+    chance = random.Random(seed * 1_000_003 + index)
     source, target = chance.sample(sorted(WORDS), 2)
     if chance.random() < 0.7:
         source, target = chance.choice([("en", target), (source, "en")])
@@ -49,13 +49,13 @@ def case(seed: int, number: int) -> Case:
     pairs = [pair for pair in pairs if pair[0] != pair[1]]
     format = chance.choice(FORMATS)
     maker = _MAKERS.get(format, _table)
-    made = maker(chance, format, source, target, pairs)
-    made.choices["format"] = format
-    return made
+    generated = maker(chance, format, source, target, pairs)
+    generated.choices["format"] = format
+    return generated
 
 
-def _encoded(chance: random.Random, text: str, languages: tuple[str, str], choices: dict[str, str]) -> bytes:
-    old = [one for language in languages for one in ENCODINGS[language]]
+def _encode(chance: random.Random, text: str, languages: tuple[str, str], choices: dict[str, str]) -> bytes:
+    old = [encoding for language in languages for encoding in ENCODINGS[language]]
     encoding = chance.choice([*_UNICODE, *old])
     try:
         if encoding.endswith(" with mark"):
@@ -98,7 +98,7 @@ def _table(chance: random.Random, format: str, source: str, target: str, pairs: 
     if format in ("xlsx", "ods"):
         content = xlsx(cells) if format == "xlsx" else ods(cells)
     else:
-        content = _delimited(chance, format, cells, (source, target), choices)
+        content = _delimit(chance, format, cells, (source, target), choices)
     return Case(content, source, target, entries, choices)
 
 
@@ -107,31 +107,31 @@ def _rows(
 ) -> tuple[list[dict[str, str]], Entries]:
     rows: list[dict[str, str]] = []
     entries: Entries = set()
-    for number, (one, other) in enumerate(pairs, 1):
+    for position, (term, other) in enumerate(pairs, 1):
         p = round(chance.uniform(0.05, 0.95), 3) if probable else None
         target = other
-        if several and number > 1 and chance.random() < 0.4:
-            second = pairs[number - 2][1]
+        if several and position > 1 and chance.random() < 0.4:
+            second = pairs[position - 2][1]
             if second != other:
                 target = chance.choice([", ", "; ", " / "]).join((other, second))
-                entries.add((one, second, None))
+                entries.add((term, second, None))
         nothing = not probable and chance.random() < 0.05
-        if nothing and number > 3:
+        if nothing and position > 3:
             target = chance.choice(["n/a", "-", "?", "N/A", "–"])
-            entries = {entry for entry in entries if entry[0] != one}
+            entries = {entry for entry in entries if entry[0] != term}
         else:
-            entries.add((one, other, p))
+            entries.add((term, other, p))
         rows.append(
             {
-                "source": one,
+                "source": term,
                 "target": target,
                 "probability": "" if p is None else str(p).replace(".", decimal),
-                "id": str(1000 + number),
+                "id": str(1000 + position),
                 "pos": chance.choice(["noun", "noun", "noun", "verb"]),
                 "comment": chance.choice(
                     ["", "", "checked; final", "see list, page 3", 'so-called "old" form', "two\nlines"]
                 ),
-                "date": f"2023-0{1 + number % 9}-1{number % 10}",
+                "date": f"2023-0{1 + position % 9}-1{position % 10}",
             }
         )
     return rows, entries
@@ -157,7 +157,7 @@ def _header(chance: random.Random, columns: list[str], headed: str, languages: t
     return names
 
 
-def _delimited(
+def _delimit(
     chance: random.Random, format: str, cells: list[list[str]], languages: tuple[str, str], choices: dict[str, str]
 ) -> bytes:
     separator = "tab" if format == "tsv" else chance.choice(["comma", "semicolon", "semicolon", "pipe", "tab"])
@@ -171,16 +171,16 @@ def _delimited(
     style = csv.QUOTE_ALL if quoting == "all" else csv.QUOTE_MINIMAL
     writer = csv.writer(stream, delimiter=_SEPARATORS[separator], quoting=style, lineterminator=ends)
     trailing = quoting == "minimal" and chance.random() < 0.1
-    for number, row in enumerate(cells):
+    for index, row in enumerate(cells):
         writer.writerow([*row, "", ""] if trailing else row)
-        if number % 11 == 7:
+        if index % 11 == 7:
             stream.write(ends)
     choices |= {"separator": separator, "quoting": quoting, "line ends": repr(ends)}
-    return _encoded(chance, stream.getvalue(), languages, choices)
+    return _encode(chance, stream.getvalue(), languages, choices)
 
 
 def _plain(pairs: list[tuple[str, str]]) -> Entries:
-    return {(one, other, None) for one, other in pairs}
+    return {(term, other, None) for term, other in pairs}
 
 
 def _jsonl(chance: random.Random, format: str, source: str, target: str, pairs: list[tuple[str, str]]) -> Case:
@@ -195,9 +195,9 @@ def _dictcc(chance: random.Random, format: str, source: str, target: str, pairs:
     swapped = chance.random() < 0.5
     head = f"# {target.upper()}-{source.upper()}" if swapped else f"# {source.upper()}-{target.upper()}"
     lines = [f"{head} vocabulary database\tcompiled by dict.cc", "# Date and time\t2023-11-08 11:31", ""]
-    for one, other in pairs:
+    for term, other in pairs:
         marked = other + chance.choice(["", " {n}", " {f}", " {m}", " {pl}", " [fig.]"])
-        sides = (marked, one) if swapped else (one, marked)
+        sides = (marked, term) if swapped else (term, marked)
         lines.append("\t".join((*sides, "noun", chance.choice(["", "[archi.]", "[med.]"]))))
     content = ("\n".join(lines) + "\n").encode()
     return Case(content, source, target, _plain(pairs), {"order": "swapped" if swapped else "straight"})
@@ -216,8 +216,8 @@ def _google(chance: random.Random, format: str, source: str, target: str, pairs:
     writer = csv.writer(stream, lineterminator="\n")
     swapped = chance.random() < 0.5
     writer.writerow([target, source, "pos", "description"] if swapped else [source, target, "pos", "description"])
-    for one, other in pairs:
-        writer.writerow([*((other, one) if swapped else (one, other)), "noun", "in general, as usual"])
+    for term, other in pairs:
+        writer.writerow([*((other, term) if swapped else (term, other)), "noun", "in general, as usual"])
     content = stream.getvalue().encode()
     return Case(content, source, target, _plain(pairs), {"order": "swapped" if swapped else "straight"})
 
@@ -229,30 +229,30 @@ def _tbx(chance: random.Random, format: str, source: str, target: str, pairs: li
     parts.append(
         "<tbx><text><body>" if new else '<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">\n<martif><text><body>'
     )
-    for number, (one, other) in enumerate(pairs):
+    for index, (source_term, other) in enumerate(pairs):
         sections = [
             f'<{language} xml:lang="{code}"><{term}><term>{escape(word)}</term></{term}></{language}>'
-            for code, word in ((f"{source}-XX", one), (target, other), ("la", "verbum"))
+            for code, word in ((f"{source}-XX", source_term), (target, other), ("la", "verbum"))
         ]
         chance.shuffle(sections)
         parts.append(
-            f'<{concept} id="c{number}"><descrip type="subjectField">all</descrip>{"".join(sections)}</{concept}>\n'
+            f'<{concept} id="c{index}"><descrip type="subjectField">all</descrip>{"".join(sections)}</{concept}>\n'
         )
     parts.append("</body></text></tbx>" if new else "</body></text></martif>")
     return Case("".join(parts).encode(), source, target, _plain(pairs))
 
 
-def _spaced(chance: random.Random, format: str, source: str, target: str, pairs: list[tuple[str, str]]) -> Case:
+def _single_words(chance: random.Random, format: str, source: str, target: str, pairs: list[tuple[str, str]]) -> Case:
     """Moses, GIZA and MUSE: single words, with probabilities that sum to 1 given the word that is translated."""
     pairs = [pair for pair in pairs if " " not in pair[0] + pair[1]]
     lines = []
     entries: Entries = set()
-    for number, (one, other) in enumerate(pairs):
-        second = pairs[number - 1][1]
+    for index, (term, other) in enumerate(pairs):
+        second = pairs[index - 1][1]
         for word, p in ((other, 0.75), (second, 0.25)) if format != "muse" else ((other, None),):
-            order = (word, one) if format == "moses" else (one, word)
+            order = (word, term) if format == "moses" else (term, word)
             lines.append(" ".join((*order, "" if p is None else f"{p:.7f}")).strip())
-            entries.add((one, word, p))
+            entries.add((term, word, p))
     return Case(("\n".join(lines) + "\n").encode(), source, target, entries)
 
 
@@ -260,8 +260,8 @@ def _freedict(chance: random.Random, format: str, source: str, target: str, pair
     swapped = chance.random() < 0.4
     defined = chance.random() < 0.4
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<TEI xmlns="http://www.tei-c.org/ns/1.0"><text><body>\n']
-    for one, other in pairs:
-        head, word = (other, one) if swapped else (one, other)
+    for term, other in pairs:
+        head, word = (other, term) if swapped else (term, other)
         cited = f"<def>{escape(word)}</def>" if defined else f'<cit type="trans"><quote>{escape(word)}</quote></cit>'
         parts.append(f"<entry><form><orth>{escape(head)}</orth></form><sense>{cited}</sense></entry>\n")
     content = "".join([*parts, "</body></text></TEI>"]).encode()
@@ -272,21 +272,21 @@ def xlsx(cells: list[list[str]]) -> bytes:
     """A workbook of one sheet, with shared strings where Excel has them, and numbers as numbers."""
     strings: dict[str, int] = {}
     rows = []
-    for number, row in enumerate(cells, 1):
+    for row_index, row in enumerate(cells, 1):
         written = []
         for place, cell in enumerate(row):
-            name = f"{chr(65 + place)}{number}"
+            name = f"{chr(65 + place)}{row_index}"
             if cell.replace(".", "", 1).isdecimal() and cell.isascii():
                 written.append(f'<c r="{name}"><v>{cell}</v></c>')
             elif cell:
                 written.append(f'<c r="{name}" t="s"><v>{strings.setdefault(cell, len(strings))}</v></c>')
-        rows.append(f'<row r="{number}">{"".join(written)}</row>')
+        rows.append(f'<row r="{row_index}">{"".join(written)}</row>')
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     relations = "http://schemas.openxmlformats.org/package/2006/relationships"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     kinds = "http://schemas.openxmlformats.org/package/2006/content-types"
     sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    shared = "".join(f'<si><t xml:space="preserve">{escape(one)}</t></si>' for one in strings)
+    shared = "".join(f'<si><t xml:space="preserve">{escape(text)}</t></si>' for text in strings)
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{kinds}"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="{sheet}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="{sheet}.worksheet+xml"/><Override PartName="/xl/sharedStrings.xml" ContentType="{sheet}.sharedStrings+xml"/></Types>',
         "_rels/.rels": f'<Relationships xmlns="{relations}"><Relationship Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
@@ -295,7 +295,7 @@ def xlsx(cells: list[list[str]]) -> bytes:
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{"".join(rows)}</sheetData></worksheet>',
         "xl/sharedStrings.xml": f'<sst xmlns="{main}">{shared}</sst>',
     }
-    return _zipped({name: '<?xml version="1.0" encoding="UTF-8"?>' + text for name, text in parts.items()})
+    return _zip({name: '<?xml version="1.0" encoding="UTF-8"?>' + text for name, text in parts.items()})
 
 
 def ods(cells: list[list[str]]) -> bytes:
@@ -326,10 +326,10 @@ def ods(cells: list[list[str]]) -> bytes:
         f'<manifest:manifest xmlns:manifest="{names}:manifest:1.0"><manifest:file-entry manifest:full-path="/"'
         f' manifest:media-type="{kind}"/></manifest:manifest>'
     )
-    return _zipped({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
+    return _zip({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
 
 
-def _zipped(parts: dict[str, str]) -> bytes:
+def _zip(parts: dict[str, str]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
@@ -343,8 +343,8 @@ _MAKERS = {
     "deepl": _deepl,
     "google": _google,
     "tbx": _tbx,
-    "moses": _spaced,
-    "giza": _spaced,
-    "muse": _spaced,
+    "moses": _single_words,
+    "giza": _single_words,
+    "muse": _single_words,
     "freedict": _freedict,
 }

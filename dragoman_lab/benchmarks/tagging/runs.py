@@ -17,7 +17,7 @@ import numpy as np
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.files.atomic import atomic_file
 from dragoman.tagging.tagger import load_tagger
-from dragoman_lab.benchmarks.tagging.scoring import scored
+from dragoman_lab.benchmarks.tagging.scoring import score_test
 from dragoman_lab.benchmarks.tagging.tasks import NOISE, TASKS, Plan, folder
 from dragoman_lab.tagging.sentences import Sentence
 from dragoman_lab.tagging.shuffling import shuffled
@@ -36,27 +36,27 @@ class Runs:
     def cells(self, task: str, method: str, seed: int) -> dict[str, float]:
         """The score of each test of a task, and of English sentences in other orders (`en k=1`)."""
         tests = {name: self.plan.test(task, name) for name in TASKS[task].tests}
-        held, noise = self.plan.held(task), np.random.default_rng(0)
+        held, noise = self.plan.held_out(task), np.random.default_rng(0)
         if TASKS[task].own_english:
             tests["en"] = held
         for k in NOISE:
-            tests[f"en k={k}"] = [shuffled(one, k, noise, whole=True) for one in held]
-        return self._measured(task, folder(task, method, seed), self.plan.training(task, method, seed), tests)
+            tests[f"en k={k}"] = [shuffled(sentence, k, noise, whole=True) for sentence in held]
+        return self._measure(task, folder(task, method, seed), self.plan.training(task, method, seed), tests)
 
     def few(self, task: str, method: str, seed: int, language: str, share: float) -> float:
         """The score in a language of whose training sentences a share was learned from as well."""
         config = self.plan.few(task, method, seed, language, share)
         name = f"few/{task}/{method}-{language}-{share}-{seed}"
-        return self._measured(task, name, config, {language: self.plan.test(task, language)})[language]
+        return self._measure(task, name, config, {language: self.plan.test(task, language)})[language]
 
-    def _measured(
+    def _measure(
         self, task: str, name: str, config: TaggerTraining, tests: Mapping[str, list[Sentence]]
     ) -> dict[str, float]:
         place = self.plan.output / name
         done, trained, measured = place / "cells.json", training_digest(config), tests_digest(tests)
-        known = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
-        if known.get("training") == trained and known.get("tests") == measured:
-            scores: dict[str, float] = known["scores"]
+        saved = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {}
+        if saved.get("training") == trained and saved.get("tests") == measured:
+            scores: dict[str, float] = saved["scores"]
             return scores
         begun = place / "training.txt"
         if place.exists() and (not begun.exists() or begun.read_text(encoding="utf-8") != trained):
@@ -66,11 +66,11 @@ class Runs:
             place.mkdir(parents=True, exist_ok=True)
             begun.write_text(trained, encoding="utf-8")
             train_tagger(config, place, resume=(place / "config.json").exists())
-        found = self._scores(task, place, tests)
+        new_scores = self._scores(task, place, tests)
         with atomic_file(done) as unfinished:
-            about = {"training": trained, "tests": measured, "scores": found}
+            about = {"training": trained, "tests": measured, "scores": new_scores}
             unfinished.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        return found
+        return new_scores
 
     def _scores(self, task: str, place: Path, tests: Mapping[str, list[Sentence]]) -> dict[str, float]:
         tagger = load_tagger(place / "model", self._encoder)
@@ -78,7 +78,9 @@ class Runs:
         if tagger.encoder is not self._encoder:  # it has changed the encoder
             stored = StoredWords(tagger.encoder, self.plan.layer, place / "states")
         return {
-            test: scored(test, sentences, tagged(tagger.model, stored.of(sentences), tagger.labels), TASKS[task].spans)
+            test: score_test(
+                test, sentences, tagged(tagger.model, stored.of(sentences), tagger.labels), TASKS[task].spans
+            )
             for test, sentences in tests.items()
         }
 
@@ -97,5 +99,7 @@ def tests_digest(tests: Mapping[str, list[Sentence]]) -> str:
     """Of the words and labels of tests."""
     digest = hashlib.sha256()
     for name, sentences in tests.items():
-        digest.update(repr((name, [(one.words, one.labels, one.spaces) for one in sentences])).encode())
+        digest.update(
+            repr((name, [(sentence.words, sentence.labels, sentence.spaces) for sentence in sentences])).encode()
+        )
     return digest.hexdigest()

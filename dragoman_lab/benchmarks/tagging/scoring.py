@@ -40,41 +40,43 @@ def slot_names(sentence: Sentence) -> Sentence:
     return replace(sentence, labels=tuple(labels))
 
 
-def scored(test: str, sentences: Sequence[Sentence], found: Sequence[Sequence[str]], of_spans: bool) -> float:
+def score_test(test: str, sentences: Sequence[Sentence], predicted: Sequence[Sequence[str]], of_spans: bool) -> float:
     """The score of a test.
 
     Of names whose kinds are not known it is F1 of the spans alone; where names in slots may be of any kind, what is
     found there does not count.
     """
     if test.endswith(PROPER):
-        found = [[label if label == OUTSIDE else f"{label[0]}-{NAME}" for label in labels] for labels in found]
+        predicted = [[label if label == OUTSIDE else f"{label[0]}-{NAME}" for label in labels] for labels in predicted]
     if test.endswith(SLOTS):
-        found = [_outside_of_ignored(one.labels, labels) for one, labels in zip(sentences, found, strict=True)]
-        gold = [[OUTSIDE if label.endswith(IGNORED) else label for label in one.labels] for one in sentences]
-        sentences = [replace(one, labels=tuple(labels)) for one, labels in zip(sentences, gold, strict=True)]
-    return score(sentences, found, of_spans)
+        predicted = [
+            _outside_of_ignored(sentence.labels, labels) for sentence, labels in zip(sentences, predicted, strict=True)
+        ]
+        gold = [[OUTSIDE if label.endswith(IGNORED) else label for label in sentence.labels] for sentence in sentences]
+        sentences = [replace(sentence, labels=tuple(labels)) for sentence, labels in zip(sentences, gold, strict=True)]
+    return score(sentences, predicted, of_spans)
 
 
-def _outside_of_ignored(gold: Sequence[str], found: Sequence[str]) -> list[str]:
+def _outside_of_ignored(gold: Sequence[str], predicted: Sequence[str]) -> list[str]:
     """What was found, without the spans that have a word in common with an ignored one."""
-    kept = list(found)
-    for span in spans(found):
+    labels = list(predicted)
+    for span in spans(predicted):
         if any(label.endswith(IGNORED) for label in gold[span.start : span.end]):
-            kept[span.start : span.end] = [OUTSIDE] * (span.end - span.start)
-    return kept
+            labels[span.start : span.end] = [OUTSIDE] * (span.end - span.start)
+    return labels
 
 
 def gazetteer(learned: Sequence[Sentence], sentences: Sequence[Sentence]) -> list[list[str]]:
     """The labels of sentences by the names that were learned, longest first, each with its most frequent kind."""
     kinds: dict[tuple[str, ...], Counter[str]] = {}
-    for one in learned:
-        for span in spans(one.labels):
-            words = tuple(word.casefold() for word in one.words[span.start : span.end])
+    for sentence in learned:
+        for span in spans(sentence.labels):
+            words = tuple(word.casefold() for word in sentence.words[span.start : span.end])
             kinds.setdefault(words, Counter())[span.label] += 1
     longest = max(map(len, kinds), default=0)
-    found = []
-    for one in sentences:
-        folded = [word.casefold() for word in one.words]
+    predicted = []
+    for sentence in sentences:
+        folded = [word.casefold() for word in sentence.words]
         labels, place = [OUTSIDE] * len(folded), 0
         while place < len(folded):
             sizes = range(min(longest, len(folded) - place), 0, -1)
@@ -83,5 +85,5 @@ def gazetteer(learned: Sequence[Sentence], sentences: Sequence[Sentence]) -> lis
                 kind = kinds[tuple(folded[place : place + size])].most_common(1)[0][0]
                 labels[place : place + size] = [f"B-{kind}", *[f"I-{kind}"] * (size - 1)]
             place += max(size, 1)
-        found.append(labels)
-    return found
+        predicted.append(labels)
+    return predicted

@@ -23,7 +23,7 @@ from dragoman.engine.models.tagging import TaggerTask
 from dragoman.tagging.shipped import shipped
 from dragoman.tagging.tagger import Tagger, best_labels, load_tagger
 from dragoman.tagging.words import word_states
-from dragoman_lab.benchmarks.tagging.scoring import scored
+from dragoman_lab.benchmarks.tagging.scoring import score_test
 from dragoman_lab.benchmarks.tagging.tasks import TASKS, Plan
 
 LEARNED = ("de germeval",)
@@ -52,12 +52,14 @@ def main() -> None:
         for name in TASKS[task].tests:
             if name not in LEARNED:
                 sentences = plan.test(task, name)
-                found = labels_of(tagger, [one.text for one in sentences], [one.offsets for one in sentences])
+                predicted = labels_of(
+                    tagger, [sentence.text for sentence in sentences], [sentence.offsets for sentence in sentences]
+                )
                 table.add_row(
-                    name, str(len(sentences)), f"{100 * scored(name, sentences, found, TASKS[task].spans):.1f}"
+                    name, str(len(sentences)), f"{100 * score_test(name, sentences, predicted, TASKS[task].spans):.1f}"
                 )
         console.print(table)
-        texts = [one.text for one in plan.test("pos", "de")][: arguments.timed]
+        texts = [sentence.text for sentence in plan.test("pos", "de")][: arguments.timed]
         together = best_of(lambda tagger=tagger, texts=texts: tagger.tag(texts))
         alone = best_of(lambda tagger=tagger, texts=texts: [tagger.tag([text]) for text in texts[:100]])
         console.print(
@@ -75,12 +77,12 @@ def labels_of(tagger: Tagger, texts: list[str], words: list[list[tuple[int, int]
 def best_of(work: object) -> float:
     """The least seconds of some rounds."""
     assert callable(work)
-    found = []
+    durations = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()
         work()
-        found.append(time.perf_counter() - begun)
-    return min(found)
+        durations.append(time.perf_counter() - begun)
+    return min(durations)
 
 
 if __name__ == "__main__":

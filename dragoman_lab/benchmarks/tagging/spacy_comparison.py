@@ -58,15 +58,15 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     config = TaggerTraining.parse(read_config(CONFIG))
-    learned = [one for path in config.labelled for one in read_sentences(arguments.data / path, config.names)]
-    nlp = trained(learned, arguments.rounds)
+    learned = [sentence for path in config.labelled for sentence in read_sentences(arguments.data / path, config.names)]
+    nlp = train_pipeline(learned, arguments.rounds)
     folder = shipped("ner")
     if folder is None:
         raise SystemExit("the package has no tagger of names")
     encoder = load_encoder("e5-small")
     tagger = load_tagger(folder, SentenceEncoder(encoder))
     console = Console()
-    head, whole = (sum(own.numel() for own in part.parameters()) for part in (tagger.model, encoder))
+    head, whole = (sum(parameter.numel() for parameter in part.parameters()) for part in (tagger.model, encoder))
     console.print(
         f"weights: Dragoman's head {head / 1e6:.2f} million, with the encoder {(head + whole) / 1e6:.1f}; spaCy's"
         f" pipeline {weights(nlp) / 1e6:.2f} million"
@@ -75,15 +75,17 @@ def main() -> None:
     plan = Plan(arguments.data, Path(), sentences=arguments.sentences)
     for name in TESTS:
         gold = plan.test("ner", name)
-        ours = labels_of(tagger, [one.text for one in gold], [one.offsets for one in gold])
-        scores = [span_f1([one.labels for one in gold], found) for found in (ours, labelled(nlp, gold))]
+        ours = labels_of(tagger, [sentence.text for sentence in gold], [sentence.offsets for sentence in gold])
+        scores = [
+            span_f1([sentence.labels for sentence in gold], predicted) for predicted in (ours, label_words(nlp, gold))
+        ]
         table.add_row(name, *(f"{100 * score:.1f}" for score in scores))
     console.print(table)
-    texts = [one.text for one in plan.test("pos", "de")][: arguments.timed]
+    texts = [sentence.text for sentence in plan.test("pos", "de")][: arguments.timed]
     table = Table("sentences a second", "Dragoman", "spaCy", "ratio")
     for title, size, ways in (
         ("one call", len(texts), (lambda: tagger.tag(texts), lambda: list(nlp.pipe(texts)))),
-        ("one at a time", ALONE, (lambda: each(tagger.tag, texts), lambda: [nlp(one) for one in texts[:ALONE]])),
+        ("one at a time", ALONE, (lambda: each(tagger.tag, texts), lambda: [nlp(text) for text in texts[:ALONE]])),
     ):
         ours_rate, theirs = (size / seconds for seconds in in_turn(*ways))
         table.add_row(title, f"{ours_rate:.0f}", f"{theirs:.0f}", f"{ours_rate / theirs:.3f}")
@@ -100,26 +102,26 @@ def weights(nlp: Any) -> int:
 
 def each(tag: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> None:
     """Tag texts one by one."""
-    for one in texts[:ALONE]:
-        tag([one])
+    for text in texts[:ALONE]:
+        tag([text])
 
 
 def in_turn(*ways: Callable[[], Any]) -> list[float]:
     """The least seconds of each way of three rounds in turn."""
-    found: list[list[float]] = [[] for _ in ways]
+    durations: list[list[float]] = [[] for _ in ways]
     for _ in range(3):
-        for own, way in zip(found, ways, strict=True):
+        for way_durations, way in zip(durations, ways, strict=True):
             begun = time.perf_counter()
             way()
-            own.append(time.perf_counter() - begun)
-    return [min(own) for own in found]
+            way_durations.append(time.perf_counter() - begun)
+    return [min(way_durations) for way_durations in durations]
 
 
-def trained(sentences: Sequence[Sentence], rounds: int) -> Any:
+def train_pipeline(sentences: Sequence[Sentence], rounds: int) -> Any:
     """A pipeline that learned from sentences."""
     nlp = spacy.blank("xx")
     nlp.add_pipe("ner", config={"model": _recogniser()})
-    examples = [_example(nlp, one) for one in sentences]
+    examples = [_example(nlp, sentence) for sentence in sentences]
     random.seed(1)
     optimizer = nlp.initialize(lambda: examples)
     for _ in range(rounds):
@@ -150,19 +152,21 @@ def _recogniser() -> dict[str, Any]:
     }
 
 
-def _example(nlp: Any, one: Sentence) -> Any:
-    reference = Doc(nlp.vocab, words=list(one.words), spaces=list(one.spaces))
-    offsets = biluo_tags_to_offsets(reference, iob_to_biluo(list(one.labels)))
+def _example(nlp: Any, sentence: Sentence) -> Any:
+    reference = Doc(nlp.vocab, words=list(sentence.words), spaces=list(sentence.spaces))
+    offsets = biluo_tags_to_offsets(reference, iob_to_biluo(list(sentence.labels)))
     reference.ents = [reference.char_span(start, end, label=label) for start, end, label in offsets]
-    return Example(Doc(nlp.vocab, words=list(one.words), spaces=list(one.spaces)), reference)
+    return Example(Doc(nlp.vocab, words=list(sentence.words), spaces=list(sentence.spaces)), reference)
 
 
-def labelled(nlp: Any, sentences: Sequence[Sentence]) -> list[list[str]]:
+def label_words(nlp: Any, sentences: Sequence[Sentence]) -> list[list[str]]:
     """The labels of words that are given."""
-    found = []
-    for doc in nlp.pipe(Doc(nlp.vocab, words=list(one.words), spaces=list(one.spaces)) for one in sentences):
-        found.append([f"{word.ent_iob_}-{word.ent_type_}" if word.ent_type_ else OUTSIDE for word in doc])
-    return found
+    labels = []
+    for doc in nlp.pipe(
+        Doc(nlp.vocab, words=list(sentence.words), spaces=list(sentence.spaces)) for sentence in sentences
+    ):
+        labels.append([f"{word.ent_iob_}-{word.ent_type_}" if word.ent_type_ else OUTSIDE for word in doc])
+    return labels
 
 
 if __name__ == "__main__":

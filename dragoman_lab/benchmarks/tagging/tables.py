@@ -33,7 +33,7 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.files.atomic import atomic_file
 from dragoman_lab.benchmarks.tagging.runs import Runs
-from dragoman_lab.benchmarks.tagging.scoring import PROPER, gazetteer, scored
+from dragoman_lab.benchmarks.tagging.scoring import PROPER, gazetteer, score_test
 from dragoman_lab.benchmarks.tagging.tasks import METHODS, NOISE, SHARES, SLOTS_METHODS, TASKS, Plan, methods_of
 from dragoman_lab.tagging.sentences import read_sentences
 
@@ -46,7 +46,7 @@ Cells = dict[str, dict[str, dict[str, list[float]]]]
 
 def main() -> None:
     """Train and measure what is missing, and print the tables."""
-    arguments = parsed()
+    arguments = parse_arguments()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     console = Console()
@@ -55,20 +55,20 @@ def main() -> None:
     )
     encoder = SentenceEncoder(load_encoder(plan.encoder), plan.layer)
     runs = Runs(plan, encoder, lambda line: Console(stderr=True).print(line, markup=False, highlight=False))
-    seeds = [int(one) for one in arguments.seeds.split(",")]
+    seeds = [int(seed) for seed in arguments.seeds.split(",")]
     tasks, methods = arguments.tasks.split(","), arguments.methods.split(",")
     cells: Cells = {task: {} for task in tasks}
     few: dict[str, dict[str, dict[str, list[float]]]] = {}
     for task in tasks:
-        for method in [one for one in methods if one in methods_of(task)]:
-            found = [runs.cells(task, method, seed) for seed in seeds]
-            cells[task][method] = {test: [one[test] for one in found] for test in found[0]}
+        for method in [name for name in methods if name in methods_of(task)]:
+            seed_scores = [runs.cells(task, method, seed) for seed in seeds]
+            cells[task][method] = {test: [scores[test] for scores in seed_scores] for test in seed_scores[0]}
             write(arguments.output, cells, few)
         if task == GAZETTEER:
             cells[task]["gazetteer"] = by_gazetteer(plan)
     if FEW in tasks and not arguments.no_few:
         for language in TASKS[FEW].tests:
-            for method in [one for one in FEW_METHODS if one in methods]:
+            for method in [name for name in FEW_METHODS if name in methods]:
                 few.setdefault(language, {})[method] = {
                     str(share): [runs.few(FEW, method, seed, language, share) for seed in seeds] for share in SHARES
                 }
@@ -79,7 +79,7 @@ def main() -> None:
     show(cells, console)
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with tagging and research_only/tagging")
@@ -93,11 +93,11 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, default=1_000, help="the first ones of each test; 0: all")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--no-few", action="store_true", help="leave the few-shot curve out")
-    found = parser.parse_args()
-    for name, known in (("tasks", TASKS), ("methods", METHODS | SLOTS_METHODS)):
-        if unknown := set(getattr(found, name).split(",")) - set(known):
-            parser.error(f"--{name}: {', '.join(sorted(unknown))} is not one of {', '.join(known)}")
-    return found
+    arguments = parser.parse_args()
+    for name, choices in (("tasks", TASKS), ("methods", METHODS | SLOTS_METHODS)):
+        if unknown := set(getattr(arguments, name).split(",")) - set(choices):
+            parser.error(f"--{name}: {', '.join(sorted(unknown))} is not one of {', '.join(choices)}")
+    return arguments
 
 
 def by_gazetteer(plan: Plan) -> dict[str, list[float]]:
@@ -105,12 +105,14 @@ def by_gazetteer(plan: Plan) -> dict[str, list[float]]:
     task = TASKS["ner"]
     learned = read_sentences(plan.file(task.labelled), task.names)
     tests = {name: plan.test("ner", name) for name in task.tests}
-    return {name: [scored(name, found, gazetteer(learned, found), True)] for name, found in tests.items()}
+    return {
+        name: [score_test(name, sentences, gazetteer(learned, sentences), True)] for name, sentences in tests.items()
+    }
 
 
 def write(output: Path, cells: Cells, few: dict[str, Any]) -> None:
     """Write `report.json`, whole or not at all."""
-    above = {task: {test: differences(found, test) for test in tests_of(task)} for task, found in cells.items()}
+    above = {task: {test: differences(methods, test) for test in tests_of(task)} for task, methods in cells.items()}
     report = {"cells": cells, "oit_above_transformer": above, "few": few}
     with atomic_file(output / "report.json") as unfinished:
         unfinished.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -121,38 +123,43 @@ def show(cells: Cells, console: Console) -> None:
     for task, methods in cells.items():
         tests = tests_of(task)
         table = Table("method", *tests, title=task)
-        for method, found in methods.items():
-            table.add_row(method, *(shown(values) if (values := of_test(found, test)) else "" for test in tests))
+        for method, scores in methods.items():
+            table.add_row(
+                method, *(format_scores(values) if (values := of_test(scores, test)) else "" for test in tests)
+            )
         above = [differences(methods, test) for test in tests]
         if any(above):
-            table.add_row("oit - transformer", *(" ".join(f"{100 * one:+.1f}" for one in own) for own in above))
+            table.add_row(
+                "oit - transformer",
+                *(" ".join(f"{100 * difference:+.1f}" for difference in by_seed) for by_seed in above),
+            )
         console.print(table)
 
 
 def tests_of(task: str) -> list[str]:
     """The columns of a task's table."""
-    own = ["en"] if TASKS[task].own_english else []
-    return [*own, *TASKS[task].tests, *(f"en k={k}" for k in NOISE), MEAN]
+    english = ["en"] if TASKS[task].own_english else []
+    return [*english, *TASKS[task].tests, *(f"en k={k}" for k in NOISE), MEAN]
 
 
-def of_test(found: dict[str, list[float]], test: str) -> list[float]:
+def of_test(scores: dict[str, list[float]], test: str) -> list[float]:
     """The scores of a test by seed, or the mean over target languages; empty if there are none."""
     if test != MEAN:
-        return found.get(test, [])
+        return scores.get(test, [])
     languages: dict[str, list[list[float]]] = {}
-    for name, values in found.items():
+    for name, values in scores.items():
         if not name.startswith("en") and not name.endswith(PROPER):
             languages.setdefault(name.split(" ")[0], []).append(values)
-    return list(np.mean([np.mean(own, axis=0) for own in languages.values()], axis=0))
+    return list(np.mean([np.mean(language_scores, axis=0) for language_scores in languages.values()], axis=0))
 
 
 def differences(methods: dict[str, dict[str, list[float]]], test: str) -> list[float]:
     """By how much OIT is above TrsEnc, by seed; empty if one of them is not there."""
     pair = [of_test(methods[name], test) for name in ("oit", "transformer") if name in methods]
-    return [one - other for one, other in zip(*pair, strict=True)] if len(pair) == 2 else []
+    return [oit - transformer for oit, transformer in zip(*pair, strict=True)] if len(pair) == 2 else []
 
 
-def shown(values: list[float]) -> str:
+def format_scores(values: list[float]) -> str:
     """Mean and deviation in percent."""
     deviation = f" ±{100 * float(np.std(values, ddof=1)):.1f}" if len(values) > 1 else ""
     return f"{100 * float(np.mean(values)):.1f}{deviation}"
@@ -167,7 +174,7 @@ def draw(few: dict[str, dict[str, dict[str, list[float]]]], path: Path) -> None:
         axes = figure.add_subplot(1, len(few), place)
         for method, shares in methods.items():
             points = sorted((float(share), 100 * float(np.mean(values))) for share, values in shares.items())
-            axes.plot([100 * share for share, _ in points], [value for _, value in points], marker="o", label=method)
+            axes.plot([100 * share for share, _ in points], [score for _, score in points], marker="o", label=method)
         axes.set(title=language, xlabel="target sentences, %", ylabel="F1")
         axes.legend()
     with atomic_file(path) as unfinished:

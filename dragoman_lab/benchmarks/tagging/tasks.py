@@ -29,7 +29,7 @@ TUNING = 500
 """Most sentences for early stopping."""
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """Of each `of` sentences of a file in a row, those at `places`; the path is relative to the data."""
 
     path: str
@@ -43,9 +43,9 @@ class Part(NamedTuple):
 class Task:
     """What is learned in English and tested in other languages."""
 
-    labelled: Part
-    tuning: Part
-    held: Part
+    labelled: FilePart
+    tuning: FilePart
+    held: FilePart
     """English sentences for tests alone, also with words in other orders."""
     tests: Mapping[str, str]
     """By name, which begins with the language."""
@@ -56,35 +56,38 @@ class Task:
     """Whether `held` is the test of English too."""
 
 
-def _halves(path: str) -> tuple[Part, Part]:
-    return Part(path, (0,), 2), Part(path, (1,), 2)
+def _halves(path: str) -> tuple[FilePart, FilePart]:
+    return FilePart(path, (0,), 2), FilePart(path, (1,), 2)
 
 
 TASKS = {
     "pos": Task(
-        Part("tagging/ud_pos/en/train.conllu.gz"), *_halves("tagging/ud_pos/en/dev.conllu.gz"),
-        {one: f"tagging/ud_pos/{one}/test.conllu.gz" for one in ("en", "de", "es", "fr", "pt", "ru")}
+        FilePart("tagging/ud_pos/en/train.conllu.gz"), *_halves("tagging/ud_pos/en/dev.conllu.gz"),
+        {language: f"tagging/ud_pos/{language}/test.conllu.gz" for language in ("en", "de", "es", "fr", "pt", "ru")}
         | {"el": "research_only/tagging/ud_pos/el/test.conllu.gz"},
         spans=False, steps=800,
     ),
     "ner": Task(
-        Part("tagging/ner/en/wnut17.train.bio.gz"), *_halves("tagging/ner/en/wnut17.dev.bio.gz"),
+        FilePart("tagging/ner/en/wnut17.train.bio.gz"), *_halves("tagging/ner/en/wnut17.dev.bio.gz"),
         {"de germeval": "tagging/ner/de/germeval2014.test.bio.gz"}
         | {"sw masakhaner": f"{_SILVER}/sw/masakhaner1.test.bio.gz"}
-        | {f"{one} wikineural": f"{_SILVER}/{one}/wikineural.test.bio.gz" for one in ("en", "de", "es", "nl")}
-        | {f"{one} {SLOTS}": f"tagging/slots/{one}/xsid07.test.conll.gz" for one in _XSID if one != "ja"}
-        | {f"{one} {PROPER}": f"tagging/ud_pos/{one}/test.conllu.gz" for one in ("fr", "pt", "ru")}
+        | {f"{language} wikineural": f"{_SILVER}/{language}/wikineural.test.bio.gz"
+           for language in ("en", "de", "es", "nl")}
+        | {f"{language} {SLOTS}": f"tagging/slots/{language}/xsid07.test.conll.gz"
+           for language in _XSID if language != "ja"}
+        | {f"{language} {PROPER}": f"tagging/ud_pos/{language}/test.conllu.gz" for language in ("fr", "pt", "ru")}
         | {f"el {PROPER}": "research_only/tagging/ud_pos/el/test.conllu.gz"},
         names=NAMES, steps=400,
     ),
     "slots": Task(
-        Part("tagging/slots/en/fbmtod.test.conll.gz"), *_halves("tagging/slots/en/fbmtod.dev.conll.gz"),
-        {one: f"tagging/slots/{one}/fbmtod.test.conll.gz" for one in ("es", "th")}, own_english=True,
+        FilePart("tagging/slots/en/fbmtod.test.conll.gz"), *_halves("tagging/slots/en/fbmtod.dev.conll.gz"),
+        {language: f"tagging/slots/{language}/fbmtod.test.conll.gz" for language in ("es", "th")}, own_english=True,
     ),
     "xsid": Task(
-        Part("tagging/slots/en/xsid07.test.conll.gz", (0, 1, 2, 3), 5, without=_XSID_VALID),
-        Part("tagging/slots/en/xsid07.test.conll.gz", (4,), 5, without=_XSID_VALID), Part(_XSID_VALID),
-        {one: f"tagging/slots/{one}/xsid07.valid.conll.gz" for one in _XSID}, steps=400, own_english=True,
+        FilePart("tagging/slots/en/xsid07.test.conll.gz", (0, 1, 2, 3), 5, without=_XSID_VALID),
+        FilePart("tagging/slots/en/xsid07.test.conll.gz", (4,), 5, without=_XSID_VALID), FilePart(_XSID_VALID),
+        {language: f"tagging/slots/{language}/xsid07.valid.conll.gz" for language in _XSID},
+        steps=400, own_english=True,
     ),
 }  # fmt: skip
 """Of names, Japanese has a dozen in xSID, too few. English training halves of the slots are not at hand: the tests of
@@ -124,7 +127,7 @@ FEW_TUNING = 100
 class Plan:
     """What is trained and measured, and where."""
 
-    data: Path
+    data_folder: Path
     output: Path
     encoder: str = "e5-small"
     layer: int = 8
@@ -135,16 +138,16 @@ class Plan:
 
     def training(self, task: str, method: str, seed: int, **more: Any) -> TaggerTraining:
         """The configuration of a training."""
-        known = TASKS[task]
-        own = (METHODS | SLOTS_METHODS)[method] | more
-        steps = max(1, round(own.pop("steps", known.steps) * self.steps))
-        every = max(1, steps // 10)
+        definition = TASKS[task]
+        changes = (METHODS | SLOTS_METHODS)[method] | more
+        steps = max(1, round(changes.pop("steps", definition.steps) * self.steps))
+        interval = max(1, steps // 10)
         table = {
-            "task": task, "spans": known.spans, "encoder": self.encoder, "layer": self.layer, "languages": ["en"],
-            "labelled": [str(self.file(known.labelled))], "tuning": [str(self.file(known.tuning, TUNING))],
-            "names": dict(known.names), "steps": steps, "warm_up": 30, "learning_rate": 5e-4, "normed": True,
-            "checkpoint_every": every, "report_every": every, "states": str(self.output / "states"), "seed": seed,
-            **own,
+            "task": task, "spans": definition.spans, "encoder": self.encoder, "layer": self.layer, "languages": ["en"],
+            "labelled": [str(self.file(definition.labelled))], "tuning": [str(self.file(definition.tuning, TUNING))],
+            "names": dict(definition.names), "steps": steps, "warm_up": 30, "learning_rate": 5e-4, "normed": True,
+            "checkpoint_every": interval, "report_every": interval, "states": str(self.output / "states"), "seed": seed,
+            **changes,
         }  # fmt: skip
         if table.get("shuffled"):
             table["most_copies"] = steps * TaggerTraining.sentences  # no more are drawn
@@ -156,53 +159,53 @@ class Plan:
         learned, tuning = (path.replace(".test.", f".{half}.") for half in ("train", "dev"))
         return self.training(
             task, method, seed, steps=FEW_STEPS, start_from=str(self.output / folder(task, method, seed) / "model"),
-            languages=[language], labelled=[str(self.drawn(learned, share, seed))],
-            tuning=[str(self.file(Part(tuning), FEW_TUNING))], names=self._unknown(task, (learned, tuning)),
+            languages=[language], labelled=[str(self.draw_share(learned, share, seed))],
+            tuning=[str(self.file(FilePart(tuning), FEW_TUNING))], names=self._unknown(task, (learned, tuning)),
         )  # fmt: skip
 
     def _unknown(self, task: str, paths: tuple[str, ...]) -> dict[str, str]:
         """Kinds with labels that no English sentence has: a tagger that goes on has no place for them."""
-        known = _labels(self.file(TASKS[task].labelled))
-        missing = set().union(*(_labels(self.data / path) for path in paths)) - known
+        english = _labels(self.file(TASKS[task].labelled))
+        missing = set().union(*(_labels(self.data_folder / path) for path in paths)) - english
         return dict.fromkeys(sorted(label[2:] for label in missing), "")
 
-    def file(self, part: Part, most: int = 0) -> Path:
+    def file(self, part: FilePart, most: int = 0) -> Path:
         """A file of a part's sentences, of their first ones if `most` is not 0."""
         if part.of == 1 and not most and not part.without:
-            return self.data / part.path
-        barred = {_words(one) for one in self._sentences(part.without)} if part.without else set()
-        known = [one for one in self._sentences(part.path) if _words(one) not in barred]
-        chosen = [one for number, one in enumerate(known) if number % part.of in part.places]
-        return self._written(part.path, chosen[: most or None], f"{''.join(map(str, part.places))}-{part.of}-{most}")
+            return self.data_folder / part.path
+        barred = {_words(sentence) for sentence in self._sentences(part.without)} if part.without else set()
+        sentences = [sentence for sentence in self._sentences(part.path) if _words(sentence) not in barred]
+        chosen = [sentence for index, sentence in enumerate(sentences) if index % part.of in part.places]
+        return self._write(part.path, chosen[: most or None], f"{''.join(map(str, part.places))}-{part.of}-{most}")
 
-    def drawn(self, path: str, share: float, seed: int) -> Path:
+    def draw_share(self, path: str, share: float, seed: int) -> Path:
         """A file of a share of a file's sentences."""
-        known = self._sentences(path)
-        order = np.random.default_rng(seed).permutation(len(known))
-        chosen = [known[number] for number in order[: max(1, round(share * len(known)))]]
-        return self._written(path, chosen, f"{share}-{seed}")
+        sentences = self._sentences(path)
+        order = np.random.default_rng(seed).permutation(len(sentences))
+        chosen = [sentences[index] for index in order[: max(1, round(share * len(sentences)))]]
+        return self._write(path, chosen, f"{share}-{seed}")
 
     def _sentences(self, path: str) -> list[str]:
-        with gzip.open(self.data / path, "rt", encoding="utf-8") as file:
+        with gzip.open(self.data_folder / path, "rt", encoding="utf-8") as file:
             return ["".join(lines) for filled, lines in groupby(file, lambda line: bool(line.strip())) if filled]
 
-    def _written(self, path: str, sentences: list[str], title: str) -> Path:
-        known = Path(path)
-        target = self.output / "parts" / known.parent / f"{title}.{known.name.removesuffix('.gz')}"
+    def _write(self, path: str, sentences: list[str], title: str) -> Path:
+        source = Path(path)
+        target = self.output / "parts" / source.parent / f"{title}.{source.name.removesuffix('.gz')}"
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as unfinished:
-            unfinished.write_text("\n".join(one.rstrip("\n") + "\n" for one in sentences), encoding="utf-8")
+            unfinished.write_text("\n".join(sentence.rstrip("\n") + "\n" for sentence in sentences), encoding="utf-8")
         return target
 
     def test(self, task: str, name: str) -> list[Sentence]:
         """The sentences of a test."""
         names = {} if name.endswith((PROPER, SLOTS)) else TASKS[task].names
-        found = read_sentences(self.data / TASKS[task].tests[name], names)[: self.sentences or None]
+        sentences = read_sentences(self.data_folder / TASKS[task].tests[name], names)[: self.sentences or None]
         if name.endswith(SLOTS):
-            return [slot_names(one) for one in found]
-        return [proper_nouns(one) for one in found] if name.endswith(PROPER) else found
+            return [slot_names(sentence) for sentence in sentences]
+        return [proper_nouns(sentence) for sentence in sentences] if name.endswith(PROPER) else sentences
 
-    def held(self, task: str) -> list[Sentence]:
+    def held_out(self, task: str) -> list[Sentence]:
         """The English sentences for tests alone."""
         return read_sentences(self.file(TASKS[task].held), TASKS[task].names)[: self.sentences or None]
 
@@ -224,4 +227,4 @@ def methods_of(task: str) -> list[str]:
 
 
 def _labels(path: Path) -> set[str]:
-    return {label for one in read_sentences(path) for label in one.labels if label != "O"}
+    return {label for sentence in read_sentences(path) for label in sentence.labels if label != "O"}

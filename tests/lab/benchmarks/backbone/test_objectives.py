@@ -90,7 +90,7 @@ def test_a_tagger_trained_on_english_tags_every_word_once(data: Path, tmp_path: 
 
     tags: dict[str, int] = {}
     path = data / "tagging" / "ud_pos" / "de" / "test.conllu.gz"
-    read = backbone_tasks.tagged(Characters(), path, tags)  # type: ignore[arg-type]
+    read = backbone_tasks.read_tagged(Characters(), path, tags)  # type: ignore[arg-type]
     assert set(tags) == set(TAGS)
     for one, sentence in zip(read, sentences(40, 3), strict=True):
         assert len(one.firsts) == len(one.tags) == len(sentence)

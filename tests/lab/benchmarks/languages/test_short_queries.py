@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dragoman.engine.query.word_model import WordModel, buckets, text_words
-from dragoman_lab.benchmarks.languages.short_queries import drawn, part, summary
-from dragoman_lab.benchmarks.languages.word_weights import LANGUAGES, Text, train
+from dragoman_lab.benchmarks.languages.short_queries import draw_queries, part, summary
+from dragoman_lab.benchmarks.languages.word_weights import LANGUAGES, LabelledText, train
 
 GERMAN = [f"{noun} {verb}" for noun in ("Vulkan", "Hafen", "Brücke", "Asche") for verb in ("bricht aus", "ist offen")]
 ENGLISH = [f"the {noun} {verb}" for noun in ("volcano", "harbour", "bridge") for verb in ("is open", "has gone")]
@@ -35,8 +35,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_list_is_the_same_every_time_and_the_splits_share_no_text(data: Path) -> None:
-    tune, test = (drawn(data, split, 20, ("de", "en")) for split in ("tune", "test"))
-    assert tune == drawn(data, "tune", 20, ("de", "en"))
+    tune, test = (draw_queries(data, split, 20, ("de", "en")) for split in ("tune", "test"))
+    assert tune == draw_queries(data, "tune", 20, ("de", "en"))
     assert tune and test and not {one.text for one in tune} & {one.text for one in test}
     assert {part(one.text) for one in tune} == {"tune"}
     assert {one.source for one in [*tune, *test]} == {"XQuAD-R", "xSID", "dictionaries"}
@@ -44,13 +44,13 @@ def test_a_list_is_the_same_every_time_and_the_splits_share_no_text(data: Path) 
 
 
 def test_the_summary_counts_what_is_right(data: Path) -> None:
-    shown = summary(drawn(data, "tune", 20, ("de", "en")), ("de", "en"))
+    shown = summary(draw_queries(data, "tune", 20, ("de", "en")), ("de", "en"))
     assert "| all |" in shown and "100.0%" in shown
 
 
 def test_weights_are_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman_lab.benchmarks.languages.word_weights.BUCKETS", 4096)
-    texts = [Text(text, "de") for text in GERMAN] + [Text(text, "en") for text in ENGLISH]
+    texts = [LabelledText(text, "de") for text in GERMAN] + [LabelledText(text, "en") for text in ENGLISH]
     weights = train(texts, epochs=20)
     model = WordModel(LANGUAGES, np.clip(weights, -127, 127).astype(np.int8), 1.0)
     assert LANGUAGES[int(model.usual("vulkan").argmax())] == "de"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman_lab.benchmarks.layalign import measuring, pictures, tables
-from dragoman_lab.benchmarks.layalign.measuring import Questions, answer_of, restricted, sets_of, solved
+from dragoman_lab.benchmarks.layalign.measuring import Questions, answer_of, restrict_to_solved, sets_of, solve
 from dragoman_lab.reasoning.problems import languages
 from tests.backbone.test_llm import written
 from tests.service.backbones import tiny_veco
@@ -86,9 +86,9 @@ def test_an_answer_is_the_last_number(text: str, number: float | None) -> None:
 
 
 def test_of_mgsm_only_what_is_solved_in_english_is_kept(data: Path) -> None:
-    sets = restricted(sets_of(data, "test", 3), [True, False, False, True])
+    sets = restrict_to_solved(sets_of(data, "test", 3), [True, False, False, True])
     assert sets["mgsm"]["de"] == Questions(["0 de?", "3 de?"], [0, 3])
-    good, said = solved(lambda texts: [f"{text} 3" for text in texts], sets["mgsm"]["en"])
+    good, said = solve(lambda texts: [f"{text} 3" for text in texts], sets["mgsm"]["en"])
     assert (good, said) == ([False, True], ["0 en? 3", "3 en? 3"])
 
 

@@ -17,7 +17,7 @@ def test_chrf_of_a_bridge_is_measured_and_recorded(tmp_path: Path, capsys: pytes
     bridge = tiny_bridge(
         tmp_path / "bridge", stage="translation", quality={"sw": 20.0}, measured_on="FLORES-200 devtest"
     )
-    english = translation_quality.translated(Reasoner(bridge, tmp_path / "cache"), GERMAN)
+    english = translation_quality.translate(Reasoner(bridge, tmp_path / "cache"), GERMAN)
     for language, texts in (("de", GERMAN), ("en", english)):
         lines = "".join(json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts))
         (tmp_path / f"{language}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))

@@ -19,7 +19,7 @@ from dragoman.reasoning.structured_encoder import StructuredEncoder
 from dragoman_lab.backbone.text_files import text_files
 from dragoman_lab.backbone.vocabulary import train_subwords
 from dragoman_lab.benchmarks.reasoning import attention_patterns, statement_tables
-from dragoman_lab.benchmarks.reasoning.statement_cells import loaded, theory_test
+from dragoman_lab.benchmarks.reasoning.statement_cells import load_reader, theory_test
 from dragoman_lab.benchmarks.reasoning.statement_runs import METHODS
 from dragoman_lab.benchmarks.reasoning.statement_summary import Cells, Methods, direction, summary
 from dragoman_lab.reasoning.beginning import begin_with
@@ -124,7 +124,7 @@ def _cross_follows(output: Path) -> None:
 
 def _pairs_are_changed(output: Path) -> None:
     """The Q_cross of another pair is the one of training, less what the trained pair adds, plus what the other does."""
-    model, structured = loaded(output / "theories" / "pair-1" / "model")
+    model, structured = load_reader(output / "theories" / "pair-1" / "model")
     assert structured
     folders = {language: output / "cross" / language / "model" for language in LANGUAGES}
     own = {name: value.clone() for name, value in model.encoder.cross_parameters().items()}

@@ -23,7 +23,14 @@ from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.scoring import Scorer
 from dragoman_lab.benchmarks.reranking.mart_hard_lists import hardest
 from dragoman_lab.benchmarks.reranking.mart_paper import comparison_commands, table_commands
-from dragoman_lab.benchmarks.reranking.mart_tables import SUFFIXES, VARIANTS, changed, p_of_mean, searched, summary
+from dragoman_lab.benchmarks.reranking.mart_tables import (
+    SUFFIXES,
+    VARIANTS,
+    apply_changes,
+    measure_runs,
+    p_of_mean,
+    summary,
+)
 from dragoman_lab.ranking.lists import read_lists
 from dragoman_lab.ranking.measuring import score_lists
 from tests.ranking.samples import config_table, write_encoder, write_lists
@@ -58,9 +65,12 @@ def rows_of(markdown: str) -> list[list[str]]:
 
 def test_a_variant_keeps_what_it_does_not_change() -> None:
     table = {"steps": 9, "model": {"mat_layers": [-3, -2], "start": "zero_gamma"}}
-    assert changed(table, VARIANTS["one layer"]) == {"steps": 9, "model": {"mat_layers": [-2], "start": "zero_gamma"}}
-    assert changed(table, VARIANTS["placebo"]) == table | {"placebo": True}
-    assert changed({"steps": 9}, VARIANTS["mart"]) == {"steps": 9}
+    assert apply_changes(table, VARIANTS["one layer"]) == {
+        "steps": 9,
+        "model": {"mat_layers": [-2], "start": "zero_gamma"},
+    }
+    assert apply_changes(table, VARIANTS["placebo"]) == table | {"placebo": True}
+    assert apply_changes({"steps": 9}, VARIANTS["mart"]) == {"steps": 9}
 
 
 def test_the_comparison_of_variants(lists: Path) -> None:
@@ -250,7 +260,7 @@ def test_first_stage_runs_are_compared_with_the_variants(tmp_path: Path, subword
     lines = [(query, key, rank) for query, keys in ranked for rank, key in enumerate(keys, 1)]
     run.write_text("".join(f"{query} Q0 {key} {rank} {1 / rank} smt\n" for query, key, rank in lines))
     arguments = Namespace(data=tmp_path, test=tmp_path / "lists", first_stage=tmp_path / "runs", queries=None, depth=3)
-    found = searched(arguments)
+    found = measure_runs(arguments)
     assert found["smt"][name].tolist() == [1.0, 0.5, 0.0, 0.0]  # the third's answer is below the depth
     assert found["human translation"] == {}
 

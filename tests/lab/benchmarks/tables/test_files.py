@@ -13,7 +13,7 @@ from dragoman_lab.benchmarks.tables.generated import case
 @pytest.mark.parametrize("seed", [1, 11])
 def test_files_are_read_right_or_refused(seed: int) -> None:
     outcomes = [outcome(seed, number) for number in range(100)]
-    assert [(one.number, one.case.choices, one.reason) for one in outcomes if one.verdict == "misread"] == []
+    assert [(one.index, one.case.choices, one.reason) for one in outcomes if one.verdict == "misread"] == []
     assert Counter(one.verdict for one in outcomes)["right"] >= 99
 
 

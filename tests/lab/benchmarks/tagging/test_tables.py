@@ -13,9 +13,9 @@ import pytest
 
 from dragoman.backbone.tokenizer import Subwords
 from dragoman_lab.benchmarks.tagging.runs import training_digest
-from dragoman_lab.benchmarks.tagging.scoring import PROPER, SLOTS, gazetteer, proper_nouns, scored, slot_names
+from dragoman_lab.benchmarks.tagging.scoring import PROPER, SLOTS, gazetteer, proper_nouns, score_test, slot_names
 from dragoman_lab.benchmarks.tagging.tables import MEAN, differences, of_test
-from dragoman_lab.benchmarks.tagging.tasks import TASKS, Part, Plan
+from dragoman_lab.benchmarks.tagging.tasks import TASKS, FilePart, Plan
 from dragoman_lab.tagging.sentences import Sentence
 from tests.ranking.samples import write_encoder
 
@@ -92,22 +92,24 @@ def test_runs_of_proper_nouns_are_names_of_any_kind() -> None:
     (gold,) = [proper_nouns(Sentence(words, parts, (True,) * 6))]
     assert gold.labels == ("B-NAME", "O", "B-NAME", "O", "B-NAME", "I-NAME")
     found = [["B-LOC", "O", "B-LOC", "O", "B-PER", "I-PER"]]
-    assert scored(f"pt {PROPER}", [gold], found, of_spans=True) == 1.0
-    assert scored(f"pt {PROPER}", [gold], [["B-LOC", "I-LOC", "I-LOC", "O", "B-PER", "I-PER"]], of_spans=True) == 0.4
-    assert scored("pt", [gold], found, of_spans=True) == 0.0
+    assert score_test(f"pt {PROPER}", [gold], found, of_spans=True) == 1.0
+    assert (
+        score_test(f"pt {PROPER}", [gold], [["B-LOC", "I-LOC", "I-LOC", "O", "B-PER", "I-PER"]], of_spans=True) == 0.4
+    )
+    assert score_test("pt", [gold], found, of_spans=True) == 0.0
 
 
 def test_parts_of_a_file_share_no_sentence(data: Path) -> None:
     plan, path = Plan(data, data / "out"), TASKS["slots"].tuning.path
-    parts = [plan.file(Part(path, places, 3)).read_text().split("\n\n") for places in ((0, 2), (1,))]
+    parts = [plan.file(FilePart(path, places, 3)).read_text().split("\n\n") for places in ((0, 2), (1,))]
     assert [len(one) for one in parts] == [8, 4]
-    assert len(plan.file(Part(path, (0,), 2), 3).read_text().split("\n\n")) == 3
-    assert plan.file(Part(path)) == data / path
-    assert len(plan.drawn(path, 0.5, 1).read_text().split("\n\n")) == 6
+    assert len(plan.file(FilePart(path, (0,), 2), 3).read_text().split("\n\n")) == 3
+    assert plan.file(FilePart(path)) == data / path
+    assert len(plan.draw_share(path, 0.5, 1).read_text().split("\n\n")) == 6
     other = TASKS["slots"].labelled.path
     (data / other).write_bytes(gzip.compress(b"1\tWake\ta\tO\n2\tup\ta\tO\n\n1\tgo\ta\tO\n"))
     (data / path).write_bytes(gzip.compress(b"# text\n1\twake\ta\tO\n2\tup\ta\tO\n"))
-    assert plan.file(Part(other, (0,), 1, without=path)).read_text() == "1\tgo\ta\tO\n"
+    assert plan.file(FilePart(other, (0,), 1, without=path)).read_text() == "1\tgo\ta\tO\n"
 
 
 def test_a_training_is_known_by_its_files_as_well(data: Path) -> None:
@@ -124,9 +126,9 @@ def test_names_in_slots_that_may_be_of_any_kind_do_not_count() -> None:
     labels = ("O", "B-location", "B-movie_name", "I-movie_name", "B-artist", "B-datetime")
     gold = slot_names(Sentence(("in", "Rome", "Ben", "Hur", "Prince", "today"), labels, (True,) * 6))
     found = [["O", "B-LOC", "B-PER", "I-PER", "B-PER", "O"]]
-    assert scored(f"it {SLOTS}", [gold], found, of_spans=True) == 1.0
-    assert scored(f"it {SLOTS}", [gold], [["B-ORG", *found[0][1:]]], of_spans=True) == 0.8
-    assert scored(f"it {SLOTS}", [gold], [["O"] * 6], of_spans=True) == 0.0
+    assert score_test(f"it {SLOTS}", [gold], found, of_spans=True) == 1.0
+    assert score_test(f"it {SLOTS}", [gold], [["B-ORG", *found[0][1:]]], of_spans=True) == 0.8
+    assert score_test(f"it {SLOTS}", [gold], [["O"] * 6], of_spans=True) == 0.0
 
 
 def test_the_mean_is_over_languages_and_differences_are_by_seed() -> None:
