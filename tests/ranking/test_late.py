@@ -18,7 +18,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.ranking.about import LATE, LateAbout
 from dragoman.ranking.attention import NO_LINKS, Links, TranslationReference
 from dragoman.ranking.late import LateScorer
-from dragoman.ranking.passages import Passage, Read, read
+from dragoman.ranking.passages import Passage, TokenizedText, tokenize_texts
 from dragoman.ranking.scoring import load_scorer
 from tests.ranking.samples import split, write_encoder
 
@@ -36,8 +36,8 @@ DOCUMENTS = [
 ABOUT = LateAbout("tiny", 1, 0.5)
 
 
-def texts(encoder: Encoder, *given: str) -> list[Read]:
-    return read(encoder, given, [split(text, "de").spans for text in given])
+def texts(encoder: Encoder, *given: str) -> list[TokenizedText]:
+    return tokenize_texts(encoder, given, [split(text, "de").spans for text in given])
 
 
 def links_of(query: str, documents: list[str], glossary: bool = False) -> list[Links]:

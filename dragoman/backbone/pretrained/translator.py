@@ -53,8 +53,8 @@ class HuggingFaceTranslator(Translator):
     def check(self, source: str, target: str) -> None:
         super().check(source, target)
         if self._prefixes and (source, target) not in self._prefixes:
-            known = ", ".join(f"{one} to {other}" for one, other in sorted(self._prefixes))
-            raise UnsupportedPair(f"{self.name} does not translate {source!r} to {target!r}; it translates {known}")
+            pairs = ", ".join(f"{first} to {other}" for first, other in sorted(self._prefixes))
+            raise UnsupportedPair(f"{self.name} does not translate {source!r} to {target!r}; it translates {pairs}")
 
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         self.check(source, target)
@@ -77,9 +77,9 @@ class HuggingFaceTranslator(Translator):
 
     def _check_length(self, lengths: Sequence[int], first: int) -> None:
         longest = getattr(self.model.config, "max_position_embeddings", None)
-        for number, length in enumerate(lengths, start=first):
+        for index, length in enumerate(lengths, start=first):
             if longest is not None and length > longest:
-                raise ValueError(f"text {number} has {length} subwords, but {self.name} reads at most {longest}")
+                raise ValueError(f"text {index} has {length} subwords, but {self.name} reads at most {longest}")
 
 
 def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> HuggingFaceTranslator:
@@ -107,11 +107,11 @@ def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> Hugg
 
 def _prefixes(config: Any) -> dict[tuple[str, str], str]:
     tasks = getattr(config, "task_specific_params", None) or {}
-    found = {}
+    prefixes = {}
     for name, task in tasks.items():
         if (pair := TASK.fullmatch(name)) and isinstance(task, dict) and isinstance(task.get("prefix"), str):
-            found[pair[1], pair[2]] = task["prefix"]
-    return found
+            prefixes[pair[1], pair[2]] = task["prefix"]
+    return prefixes
 
 
 def _starts(tokenizer: Any) -> dict[str, str]:

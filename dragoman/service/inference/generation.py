@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from dragoman.reasoning.shipped import shipped
+from dragoman.reasoning.shipped import find_shipped
 from dragoman.service.core.errors import InternalError, NotInstalled
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import UNFINISHED
@@ -78,7 +78,7 @@ def bridge_place(settings: Settings) -> Path:
 
 def shipped_bridge(name: str) -> Path | None:
     """The folder of a bridge in the package; None if there is none, or its encoder or LLM is not installed."""
-    own = shipped(name)
+    own = find_shipped(name)
     return own if own is not None and all(find_spec(one) for one in (ENCODER_PACKAGE, LLM_PACKAGE)) else None
 
 

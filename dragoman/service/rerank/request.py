@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Protocol
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.ranking.about import sigmoid
 from dragoman.service.core.errors import InvalidRequest
@@ -136,7 +136,7 @@ def _languages(
     """
     known = {FALLBACK, *snapshot.languages}
     given = chain([request.query_language], repeat(request.document_language))
-    for text, language in checked(zip([request.query, *texts], given, strict=False)):
+    for text, language in check_each(zip([request.query, *texts], given, strict=False)):
         if language is not None:
             yield Detection.given(language)
         elif snapshot.languages:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.lexicon.text.passages import Span
 from dragoman.lexicon.text.tokens import Token
 from dragoman.service.collections.texts import StoredText
@@ -38,7 +38,7 @@ def add_hits(search: Retrieval) -> None:
     search.room.reserve(len(search.documents))
     try:
         with optional():
-            for one in checked(search.documents):
+            for one in check_each(search.documents):
                 part = one.part or parts.get((one.collection.key, one.stored.language))
                 if part is not None and id(part) not in evidence:
                     evidence[id(part)] = Evidence(search.request.query, part, work)

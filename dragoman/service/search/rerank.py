@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
-from dragoman.ranking.about import Floats, RerankerAbout, interpolated, sigmoid
+from dragoman.ranking.about import Floats, RerankerAbout, interpolate, sigmoid
 from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
@@ -135,7 +135,7 @@ class RerankStage:
         if found.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
             return None
         if found.ranked_by in _ATTAINABLE:
-            return partial(interpolated, weight=about.first_stage_weight)
+            return partial(interpolate, weight=about.first_stage_weight)
         return about.hybrid.logits if found.ranked_by == "hybrid" and about.hybrid is not None else None
 
 
