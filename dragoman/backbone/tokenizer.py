@@ -57,18 +57,18 @@ class Subwords:
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """The subwords of each text. Offsets do not include the space before a word."""
-        done = []
+        encoded = []
         for text, encoding in zip(
             texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True
         ):
-            done.append(
+            encoded.append(
                 Encoded(
                     encoding.ids,
                     [inner(text, span) for span in encoding.offsets],
                     _words(encoding.tokens),
                 )
             )
-        return done
+        return encoded
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The subword ids of each text; faster than `encode`, without offsets."""

@@ -82,7 +82,7 @@ class VecoTranslator(Translator):
         parts = [(text_index, part) for text_index, ids in enumerate(encoded) if ids for part in cut_evenly(ids, room)]
         order = sorted(range(len(parts)), key=lambda index: len(parts[index][1]))
         start = self.vocabulary.special(f"<to:{target}>")
-        done: dict[int, Translation] = {}
+        translations: dict[int, Translation] = {}
         rows = max(1, TOKENS_AT_ONCE // beam)
         while order:
             longest = len(parts[order[-1]][1]) + 2
@@ -90,10 +90,10 @@ class VecoTranslator(Translator):
             del order[-len(batch) :]
             hypotheses = self._translate([parts[index][1] for index in batch], start, beam)
             for index, best in zip(batch, hypotheses, strict=True):
-                done[index] = Translation(self.vocabulary.decode(best.tokens), best.whole)
+                translations[index] = Translation(self.vocabulary.decode(best.tokens), best.whole)
         joined: list[list[Translation]] = [[] for _ in texts]
         for index, (text_index, _) in enumerate(parts):
-            joined[text_index].append(done[index])
+            joined[text_index].append(translations[index])
         return [
             Translation(" ".join(piece.text for piece in pieces if piece.text), all(piece.whole for piece in pieces))
             for pieces in joined

@@ -71,7 +71,7 @@ def rank(
             scorer.encoder, [query, *texts], [asked.spans, *(words.spans for words in found)]
         )
         rows = scorer.rows(shorten_query(scorer.encoder, read_query), passages, links)
-        values, shares = scorer.values(rows), scorer.shares(rows)
+        values, shares = scorer.scores(rows), scorer.shares(rows)
     probabilities = [
         sigmoid(float(standalone(value, share, about.standalone))) for value, share in zip(values, shares, strict=True)
     ]

@@ -63,7 +63,7 @@ class LateScorer:
         """The structured query score of each document alone, given as its passages."""
         return [round(share(document, self._surprisals), DECIMALS) for document in documents]
 
-    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
+    def scores(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
         """The scores of documents, given as their passages, of any queries."""
         cosines, matched = self.parts(documents)
         return [round(score, DECIMALS) for score in (matched + self._about.cosine * cosines).tolist()]
@@ -73,10 +73,13 @@ class LateScorer:
         pairs = [[sides(passage) for passage in document] for document in documents]
         queries = list(dict.fromkeys(document[0][0] for document in pairs))
         texts = list(dict.fromkeys(text for document in pairs for _, text in document))
-        asked, read = self._encode(queries, "query"), self._encode(texts, "passage")
+        encoded_queries, encoded_passages = self._encode(queries, "query"), self._encode(texts, "passage")
         cosines, matched = np.empty(len(documents)), np.empty(len(documents))
         for index, (document, sides_of_passages) in enumerate(check_each(zip(documents, pairs, strict=True))):
-            query, passages = asked[sides_of_passages[0][0]], [read[text] for _, text in sides_of_passages]
+            query, passages = (
+                encoded_queries[sides_of_passages[0][0]],
+                [encoded_passages[text] for _, text in sides_of_passages],
+            )
             cosines[index] = np.max([passage.vector @ query.vector for passage in passages])
             matched[index] = self._match(
                 document, sides_of_passages[0][0], query.states, [passage.states for passage in passages]
@@ -95,10 +98,12 @@ class LateScorer:
 
         return while_memory_lasts(encode_in_passes, self._tokens) if texts else {}
 
-    def _match(self, document: Sequence[Passage], query: Ids, asked: Floats, read: Sequence[Floats]) -> float:
-        states = np.concatenate(read)
+    def _match(
+        self, document: Sequence[Passage], query: Ids, query_states: Floats, passage_states: Sequence[Floats]
+    ) -> float:
+        states = np.concatenate(passage_states)
         # A document without subwords is like nothing.
-        maxsim = (asked @ states.T).max(1) if len(states) else np.zeros(len(query))
+        maxsim = (query_states @ states.T).max(1) if len(states) else np.zeros(len(query))
         if not np.isfinite(maxsim).all():
             return float("nan")  # which `matches` would take for a document whose states are not known
         rarity = np.ones(len(query)) if self._rarity is None else self._rarity[np.asarray(query, np.int64)]

@@ -45,7 +45,7 @@ class AnyScorer(Protocol):
 
     def shares(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
 
-    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
+    def scores(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
 
 
 class Scorer:
@@ -74,14 +74,14 @@ class Scorer:
         """The structured query score of each document alone, given as its passages."""
         return [round(share(document, self._surprisals), DECIMALS) for document in documents]
 
-    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
+    def scores(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
         """The scores of documents, given as their passages, of any queries; but for rounding, each is its own."""
         if not documents:
             return []
-        scores = while_memory_lasts(lambda tokens: self._values(documents, tokens), self._tokens)
+        scores = while_memory_lasts(lambda tokens: self._scores(documents, tokens), self._tokens)
         return [round(score, DECIMALS) for score in scores]
 
-    def _values(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float]:
+    def _scores(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float]:
         passages = [passage for document in documents for passage in document]
         owner = [index for index, document in enumerate(documents) for _ in document]
         # Training evaluates under autocast, but scores are served in 32 bits, and packed weights need them.

@@ -85,12 +85,12 @@ def best_labels(model: TaggerModel, states: Sequence[NDArray[np.float32]]) -> li
     device = model.output.weight.device
     best: list[tuple[list[int], list[float]]] = [([], []) for _ in states]
     for batch in batches([len(sentence) for sentence in states], WORDS_AT_ONCE):
-        some = [index for index in batch if len(states[index])]
-        if not some:
+        worded = [index for index in batch if len(states[index])]
+        if not worded:
             continue
-        rows, mask = padded_states([states[index] for index in some], device)
+        rows, mask = padded_states([states[index] for index in worded], device)
         labels, scores = model.best(rows, mask)
-        for index, row, shares in zip(some, labels.tolist(), scores.tolist(), strict=True):
+        for index, row, shares in zip(worded, labels.tolist(), scores.tolist(), strict=True):
             size = len(states[index])
             best[index] = row[:size], shares[:size]
     return best

@@ -122,7 +122,7 @@ def _questions(scorer: Scorer, lists: Lists, about: RerankerAbout, queries: int)
     for one, documents in rows:
         yield Question(
             np.asarray([candidate.score for candidate in one.candidates]),
-            np.asarray(scorer.values(documents)),
+            np.asarray(scorer.scores(documents)),
             np.asarray(scorer.shares(documents)),
             [candidate.relevant for candidate in one.candidates],
             one.relevant,

@@ -100,7 +100,7 @@ def score_lists(
     rows = rows_of_lists(scorer, lists, depth=depth, queries=queries, direction=direction, placebo=placebo)
     while some := list(islice(rows, LISTS_AT_ONCE)):
         documents = [document for _, own in some for document in own]
-        values, shares = iter(scorer.values(documents)), iter(scorer.shares(documents))
+        values, shares = iter(scorer.scores(documents)), iter(scorer.shares(documents))
         for one, own in some:
             found.append(
                 Scored(

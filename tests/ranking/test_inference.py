@@ -101,7 +101,7 @@ def test_an_encoder_of_another_kind_is_read_by_the_model(hub: dict[str, Path]) -
     assert for_inference(model) is None
     scorer = Scorer(model)
     rows = passages_of(scorer, DOCUMENTS)
-    assert np.isfinite(scorer.values([[row] for row in rows])).all()
+    assert np.isfinite(scorer.scores([[row] for row in rows])).all()
 
 
 @settings(max_examples=30, deadline=None)

@@ -57,7 +57,7 @@ def asked(scorer: Scorer, query: str = "the bee and honey") -> TokenizedText:
 def score(
     scorer: Scorer, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
 ) -> list[float]:
-    return scorer.values(scorer.rows(query, documents, links))
+    return scorer.scores(scorer.rows(query, documents, links))
 
 
 def linked(*documents: str, query: str = "the bee and honey", table: Table | None = TABLE) -> list[Links]:

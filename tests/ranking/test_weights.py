@@ -27,7 +27,7 @@ def scores(scorer: Scorer, query: str, documents: list[str], language: str, tabl
     links: list[Links] = [reference.links(one) for one in found]
     (read_query,) = tokenize_texts(scorer.encoder, [query], [words.spans])
     read_documents = tokenize_texts(scorer.encoder, documents, [one.spans for one in found])
-    return scorer.values(scorer.rows(read_query, read_documents, links))
+    return scorer.scores(scorer.rows(read_query, read_documents, links))
 
 
 def test_it_has_a_card_and_all_weights_together_are_small() -> None:

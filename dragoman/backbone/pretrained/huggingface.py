@@ -122,19 +122,19 @@ class HuggingFaceEncoder(Encoder):
         return [*frames, Frame(row[done:], segments[done:], 0)]
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
-        done = []
+        encoded = []
         for text in texts:
             encoding = self.tokenizer(
                 text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
             )
-            done.append(
+            encoded.append(
                 Encoded(
                     encoding["input_ids"],
                     [inner(text, span) for span in encoding["offset_mapping"]],
                     encoding.word_ids(0),
                 )
             )
-        return done
+        return encoded
 
     @property
     def tokenizer_checksum(self) -> str:

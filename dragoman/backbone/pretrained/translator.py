@@ -63,7 +63,7 @@ class HuggingFaceTranslator(Translator):
         if self._starts:
             self.tokenizer.src_lang = self._starts[source]
             options["forced_bos_token_id"] = self.tokenizer.convert_tokens_to_ids(self._starts[target])
-        done: list[Translation] = []
+        translations: list[Translation] = []
         for first in range(0, len(texts), ROWS_PER_BATCH):
             rows = [prefix + text for text in texts[first : first + ROWS_PER_BATCH]]
             batch = self.tokenizer(rows, return_tensors="pt", padding=True, verbose=False).to(self.model.device)
@@ -72,8 +72,8 @@ class HuggingFaceTranslator(Translator):
                 ids = self.model.generate(**batch, max_new_tokens=MAX_NEW_TOKENS, **options)
             ended = (ids[:, 1:] == self.tokenizer.eos_token_id).any(1).tolist()
             written = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
-            done += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
-        return done
+            translations += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
+        return translations
 
     def _check_length(self, lengths: Sequence[int], first: int) -> None:
         longest = getattr(self.model.config, "max_position_embeddings", None)

@@ -92,7 +92,7 @@ class RowsCache(FusedCache):
         longest = max(self.places) + 1
         views = []
         for stored, new in zip(self.keys_values[layer_idx], (key_states, value_states), strict=True):
-            stored[self._numbers, :, self.at] = new[:, :, 0]
+            stored[self._row_indices, :, self.at] = new[:, :, 0]
             views.append(stored[: len(self.places), :, :longest])
         return tuple(views)
 
@@ -100,7 +100,7 @@ class RowsCache(FusedCache):
         """Prepare a pass over one token of each row; what each may attend to, (rows, 1, 1, places)."""
         device = self.keys_values[0][0].device
         self.at = torch.tensor(self.places, device=device)
-        self._numbers = torch.arange(len(self.places), device=device)
+        self._row_indices = torch.arange(len(self.places), device=device)
         return (torch.arange(max(self.places) + 1, device=device) <= self.at[:, None])[:, None, None]
 
     def reserve(self, rows: int, places: int, like: Sequence[tuple[Tensor, Tensor]]) -> None:
@@ -166,19 +166,19 @@ class Decoder:
     def _begin(self, new: Sequence[Stream]) -> None:
         """Read the prompts of streams and what they have of their answers, and choose the next tokens."""
         for places in batches([stream.size + len(stream.tokens) for stream in new], _TOKENS):
-            some = [new[place] for place in places]
+            batch = [new[place] for place in places]
             device = self._model.bridge.separator.device
-            encoded = read_texts(self._encoder, [stream.ids for stream in some], device)
+            encoded = read_texts(self._encoder, [stream.ids for stream in batch], device)
             check()
             cache = self._model.cache(encoded)
             embeds, mask, _ = self._model.embed_rows(
-                encoded, [replace(stream.prompt, answer=stream.tokens) for stream in some]
+                encoded, [replace(stream.prompt, answer=stream.tokens) for stream in batch]
             )
             states = self._model.states(embeds, mask, cache)
             lengths = mask.sum(1).tolist()
-            self._store(some, cache, encoded, lengths)
+            self._store(batch, cache, encoded, lengths)
             logits = self._logits(torch.stack([row[length - 1] for row, length in zip(states, lengths, strict=True)]))
-            for stream, row in zip(some, logits, strict=True):
+            for stream, row in zip(batch, logits, strict=True):
                 stream.take(row, self._model.llm.ends)
 
     def _store(self, new: Sequence[Stream], cache: FusedCache, encoded: EncoderStates, lengths: Sequence[int]) -> None:
