@@ -135,7 +135,7 @@ class Encoder(nn.Module, ABC):
         return pad_rows(framed, next(self.parameters()).device, self.pad)
 
 
-class OwnEncoder(Encoder):
+class NativeEncoder(Encoder):
     """A model in the form of our backbone's encoder path, with a vocabulary of ours."""
 
     def __init__(self, model: BertEncoder, vocabulary: Subwords, name: str, sentence_layer: int) -> None:
@@ -172,7 +172,7 @@ class OwnEncoder(Encoder):
         return self.vocabulary.checksum
 
 
-class VecoEncoder(OwnEncoder):
+class VecoEncoder(NativeEncoder):
     """The encoder path of a VECO model."""
 
     model: Veco

@@ -18,7 +18,7 @@ import pytest
 import torch
 from fastapi.testclient import TestClient
 
-from dragoman.backbone.encoder import Encoder, OwnEncoder
+from dragoman.backbone.encoder import Encoder, NativeEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.reasoning import inference
 from dragoman.reasoning.question_answering import AnswerExtraction, ContextWindow, Request
@@ -159,7 +159,7 @@ def check_framed(encoder: Encoder, parts: Sequence[ContextWindow]) -> None:
     """No row has more special tokens than its own, nor its texts elsewhere than between them."""
     frame = row_of(encoder, [], [])
     special = {*frame.ids, encoder.pad}
-    if isinstance(encoder, OwnEncoder):
+    if isinstance(encoder, NativeEncoder):
         special.update(encoder.vocabulary.special_ids)
     for part in parts:
         row = part.row

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.deltas.low_rank import LowRank, add_low_rank, merge
-from dragoman.backbone.encoder import Encoder, OwnEncoder
+from dragoman.backbone.encoder import Encoder, NativeEncoder
 
 DECODER = ("cross.", "cross_norm.")
 """Parts of a layer of our backbone that only the decoder path uses."""
@@ -26,7 +26,7 @@ def layers_of(encoder: Encoder) -> list[Any]:
     Raises:
         CheckpointError: if they are not BERT's.
     """
-    if isinstance(encoder, OwnEncoder):
+    if isinstance(encoder, NativeEncoder):
         return list(encoder.model.layers)
     layers = getattr(getattr(getattr(encoder, "model", None), "encoder", None), "layer", ())
     if not layers or not all(hasattr(getattr(layer, "attention", None), "self") for layer in layers):
@@ -46,7 +46,7 @@ def keep_layers(encoder: Encoder, count: int) -> list[Any]:
     if count < len(layers):
         layers = layers[:count]
         lower = nn.ModuleList(layers)
-        if isinstance(encoder, OwnEncoder):
+        if isinstance(encoder, NativeEncoder):
             encoder.model.layers = lower
         else:
             encoder.model.encoder.layer = lower  # type: ignore[union-attr]

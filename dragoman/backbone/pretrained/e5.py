@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import OwnEncoder, Pair
+from dragoman.backbone.encoder import NativeEncoder, Pair
 from dragoman.backbone.pretrained.e5_file import E5File, dequantise, find_file
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import BertEncoder, VecoConfig
@@ -48,7 +48,7 @@ class MappedEmbedding(nn.Module):
         return torch.from_numpy(dequantise(self._blocks[different.numpy()]))[places]
 
 
-class E5Encoder(OwnEncoder):
+class E5Encoder(NativeEncoder):
     """multilingual-e5-small."""
 
     precisions = (torch.float32, torch.bfloat16, torch.int8)
