@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["DeadlinePassed", "WorkCancelled", "check", "checked", "deadline", "paused", "remaining"]
+__all__ = ["DeadlinePassed", "WorkCancelled", "check", "check_each", "deadline", "pause", "remaining"]
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def deadline(seconds: float, cancelled: Callable[[], bool] | None = None) -> Ite
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def pause() -> Iterator[None]:
     """Let the time of the block count for no deadline: whoever waits in it for others has a limit of its own."""
     since = time.monotonic()
     try:
@@ -90,10 +90,10 @@ def check() -> None:
         limit.check(time.monotonic())
 
 
-def checked(steps: Iterable[T], every: int = 1) -> Iterator[T]:
-    """The ``steps`` of a loop, with a :func:`check` before the first and every so many of them."""
-    for number, step in enumerate(steps):
-        if number % every == 0:
+def check_each(steps: Iterable[T], interval: int = 1) -> Iterator[T]:
+    """The ``steps`` of a loop, with a :func:`check` before the first and then once every ``interval`` steps."""
+    for index, step in enumerate(steps):
+        if index % interval == 0:
             check()
         yield step
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dragoman.deadline import DeadlinePassed, WorkCancelled, check, checked, deadline, remaining
+from dragoman.deadline import DeadlinePassed, WorkCancelled, check, check_each, deadline, remaining
 
 
 def test_work_without_a_deadline_is_never_stopped() -> None:
@@ -57,6 +57,6 @@ def test_other_threads_have_deadlines_of_their_own() -> None:
 
 def test_a_loop_is_stopped_on_its_way() -> None:
     with deadline(100.0):
-        assert list(checked(range(5), every=2)) == [0, 1, 2, 3, 4]
+        assert list(check_each(range(5), interval=2)) == [0, 1, 2, 3, 4]
     with deadline(0.0), pytest.raises(DeadlinePassed):
-        list(checked([1]))
+        list(check_each([1]))

@@ -36,9 +36,9 @@ def require_safetensors(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise CheckpointError(f"{folder}: no such folder")
-    found = sorted(folder.glob("*.safetensors"))
-    if found:
-        return found
+    paths = sorted(folder.glob("*.safetensors"))
+    if paths:
+        return paths
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
     if pickled:
         raise CheckpointError(
@@ -56,11 +56,11 @@ def read_tensors(folder: Path, device: str = "cpu") -> dict[str, Tensor]:
     """
     tensors: dict[str, Tensor] = {}
     for path in require_safetensors(folder):
-        found = read_file(path, device)
-        twice = sorted(set(found) & set(tensors))
+        from_file = read_file(path, device)
+        twice = sorted(set(from_file) & set(tensors))
         if twice:
             raise CheckpointError(f"{path}: {twice[0]} is in another file as well")
-        tensors |= found
+        tensors |= from_file
     return tensors
 
 
@@ -87,8 +87,8 @@ def write_tensors(folder: Path, tensors: Mapping[str, Tensor], metadata: Mapping
             filled = 0
         shards[-1][name] = tensor.detach().cpu().contiguous()
         filled += size
-    for number, shard in enumerate(shards, start=1):
-        name = WEIGHTS if len(shards) == 1 else f"model-{number:05d}-of-{len(shards):05d}.safetensors"
+    for index, shard in enumerate(shards, start=1):
+        name = WEIGHTS if len(shards) == 1 else f"model-{index:05d}-of-{len(shards):05d}.safetensors"
         save_file(shard, folder / name, metadata=dict(metadata or {}))
 
 
@@ -145,9 +145,9 @@ def veco_config(about: Mapping[str, Any], folder: Path) -> VecoConfig:
     Raises:
         CheckpointError: a size that is missing or impossible.
     """
-    known = VecoConfig.__dataclass_fields__
+    names = VecoConfig.__dataclass_fields__
     try:
-        return VecoConfig(**{name: about[name] for name in known if name in about})
+        return VecoConfig(**{name: about[name] for name in names if name in about})
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
 

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.post_norm import PostNormEncoder, of_veco
 from dragoman.backbone.tokenizer import BOS, EOS, MASK, PAD, Encoded, Subwords
 from dragoman.backbone.veco import Added, BertEncoder, Veco
@@ -83,8 +83,8 @@ class Encoder(nn.Module, ABC):
         """The subwords of texts without special tokens, with offsets."""
 
     @abstractmethod
-    def framed(self, ids: Sequence[int]) -> list[int]:
-        """`ids` between the special tokens of this model."""
+    def frame(self, ids: Sequence[int]) -> list[int]:
+        """Put `ids` between the special tokens of this model."""
 
     @abstractmethod
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
@@ -116,7 +116,7 @@ class Encoder(nn.Module, ABC):
     @property
     def room(self) -> int:
         """Maximal number of subwords of a text in a row."""
-        return self.max_length - len(self.framed([]))
+        return self.max_length - len(self.frame([]))
 
     def room_beside(self, first: int) -> int:
         """Maximal length of the second text of a pair whose first has `first` subwords; below 1 if there is no room."""
@@ -128,14 +128,14 @@ class Encoder(nn.Module, ABC):
         Raises:
             ValueError: if a row is longer than `room`.
         """
-        framed = [self.framed(row) for row in rows]
+        framed = [self.frame(row) for row in rows]
         length = max(map(len, framed))
         if length > self.max_length:
             raise ValueError(f"{length} subwords are more than {self.name} reads, {self.max_length}")
-        return padded(framed, next(self.parameters()).device, self.pad)
+        return pad_rows(framed, next(self.parameters()).device, self.pad)
 
 
-class OwnEncoder(Encoder):
+class NativeEncoder(Encoder):
     """A model in the form of our backbone's encoder path, with a vocabulary of ours."""
 
     def __init__(self, model: BertEncoder, vocabulary: Subwords, name: str, sentence_layer: int) -> None:
@@ -172,18 +172,18 @@ class OwnEncoder(Encoder):
         return self.vocabulary.checksum
 
 
-class VecoEncoder(OwnEncoder):
+class VecoEncoder(NativeEncoder):
     """The encoder path of a VECO model."""
 
     model: Veco
     pad = PAD
 
-    def framed(self, ids: Sequence[int]) -> list[int]:
+    def frame(self, ids: Sequence[int]) -> list[int]:
         return [BOS, *ids, EOS]
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
         """`<s> first </s> <s> second </s>`; positions restart at the second, as in TLM."""
-        ids = [*self.framed(first), *self.framed(second)]
+        ids = [*self.frame(first), *self.frame(second)]
         return Pair(ids, 1, len(first) + 3, [*range(len(first) + 2), *range(len(second) + 2)])
 
     def room_beside(self, first: int) -> int:

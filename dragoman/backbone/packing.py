@@ -16,14 +16,14 @@ SIZE_MULTIPLE = 32
 """Batch sizes on a CPU are rounded up to multiples of this, as its kernels are rebuilt for each new size."""
 
 
-def packed(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
+def pack_rows(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
     """Rows packed without padding between them; a CPU batch is padded at its end, to limit the number of sizes."""
     lengths = [len(pair.ids) for pair in pairs]
     size = sum(lengths)
     if device.type == "cpu":
         size = -(-size // SIZE_MULTIPLE) * SIZE_MULTIPLE
 
-    def joined(rows: Iterable[Iterable[int]], fill: int) -> Tensor:
+    def concatenate(rows: Iterable[Iterable[int]], fill: int) -> Tensor:
         padded = np.full(size, fill)
         values = np.fromiter(chain.from_iterable(rows), np.int64)
         padded[: len(values)] = values
@@ -31,8 +31,8 @@ def packed(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
 
     has_segments = pairs[0].segments is not None
     return Tokens(
-        joined([pair.ids for pair in pairs], pad),
-        joined([pair.positions or range(len(pair.ids)) for pair in pairs], 0),
+        concatenate([pair.ids for pair in pairs], pad),
+        concatenate([pair.positions or range(len(pair.ids)) for pair in pairs], 0),
         lengths,
-        joined([pair.segments or () for pair in pairs], 0) if has_segments else None,
+        concatenate([pair.segments or () for pair in pairs], 0) if has_segments else None,
     )

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 
 from dragoman.backbone.products import Product, product
 from dragoman.backbone.veco import Added, BertEncoder
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 
 BERTS = ("BertModel", "RobertaModel", "XLMRobertaModel")
 
@@ -68,7 +68,7 @@ class Layer:
     outer: Product
     feed_forward_norm: Norm
 
-    def joined(self, x: Tensor, mixed: Tensor, extra: Tensor | None) -> Tensor:
+    def combine(self, x: Tensor, mixed: Tensor, extra: Tensor | None) -> Tensor:
         """The output states, from the input states, the attention output and the addition to it."""
         x = self.attention_norm(self.out(mixed).add_(x))
         if extra is not None:
@@ -110,7 +110,7 @@ class PostNormEncoder:
         assert layer.query is not None
         first = x[rows.first]
         mixed = rows.from_first(layer.query(first), layer.read(x))
-        return layer.joined(first, mixed, None if extra is None else extra[rows.first])
+        return layer.combine(first, mixed, None if extra is None else extra[rows.first])
 
     def states(self, tokens: Tokens, *layers: int, rows: PackedAttention | None = None) -> tuple[Tensor, ...]:
         """The states (T, W) of layers in ascending order, where 0 is the embeddings.
@@ -129,16 +129,16 @@ class PostNormEncoder:
         return PackedAttention(tokens.lengths, len(tokens.ids), self.device, self.heads)
 
     def _states(
-        self, tokens: Tokens, rows: PackedAttention, wanted: Sequence[int], added: Mapping[int, Added]
+        self, tokens: Tokens, rows: PackedAttention, layers: Sequence[int], added: Mapping[int, Added]
     ) -> list[Tensor]:
         x = self._norm(self._embeddings(tokens))
-        found = [x] if wanted[0] == 0 else []
-        for number, layer in enumerate(checked(self._layers[: wanted[-1]])):
-            extra = added[number](x) if number in added else None
-            x = layer.joined(x, rows(layer.read(x)), extra)
-            if number + 1 in wanted:
-                found.append(x)
-        return found
+        states = [x] if layers[0] == 0 else []
+        for index, layer in enumerate(check_each(self._layers[: layers[-1]])):
+            extra = added[index](x) if index in added else None
+            x = layer.combine(x, rows(layer.read(x)), extra)
+            if index + 1 in layers:
+                states.append(x)
+        return states
 
 
 class PackedAttention:
@@ -155,7 +155,7 @@ class PackedAttention:
 
     def __call__(self, query_key_value: Tensor) -> Tensor:
         """Mixed values (T, W) of queries, keys and values (T, 3W)."""
-        heads = self.split(query_key_value, 3)
+        heads = self.split_heads(query_key_value, 3)
         if _has_kernel(heads):
             query, key, value = heads.unbind(1)
             return self._by_kernel(query, key, value, self._ends, max(self.lengths))
@@ -171,7 +171,7 @@ class PackedAttention:
 
     def from_first(self, query: Tensor, key_value: Tensor) -> Tensor:
         """Mixed values (B, W) of the first tokens, from their `query` (B, W) and all keys and values (T, 2W)."""
-        queries, heads = self.split(query, 1), self.split(key_value, 2)
+        queries, heads = self.split_heads(query, 1), self.split_heads(key_value, 2)
         if _has_kernel(heads):
             each = torch.arange(len(query) + 1, device=query.device, dtype=torch.int32)
             key, value = heads.unbind(1)
@@ -191,7 +191,7 @@ class PackedAttention:
         assert isinstance(out, Tensor)  # a pair only if more outputs are requested
         return out.flatten(1)
 
-    def split(self, x: Tensor, parts: int) -> Tensor:
+    def split_heads(self, x: Tensor, parts: int) -> Tensor:
         return x.reshape(len(x), parts, self.heads, -1)
 
     def _runs(self) -> list[tuple[int, int]]:
@@ -223,13 +223,14 @@ def of_veco(
     `more` has one further projection for each layer, computed together with query, key and value for the attention.
     """
     layers = []
-    for number, layer in enumerate(map(_any, model.layers)):
-        own = layer.attention.in_projection
+    for index, layer in enumerate(map(_any, model.layers)):
+        projection = layer.attention.in_projection
         products = (layer.attention.out_projection, layer.feed_forward.inner, layer.feed_forward.outer)
         norms = (layer.attention_norm, layer.feed_forward_norm)
-        further = [] if more is None else [more[number]]
-        weights = [*own.weight.chunk(3), *(one.weight for one in further)]
-        layers.append(_Source(weights, [*own.bias.chunk(3), *(one.bias for one in further)], products, norms))
+        further = [] if more is None else [more[index]]
+        weights = [*projection.weight.chunk(3), *(linear.weight for linear in further)]
+        biases = [*projection.bias.chunk(3), *(linear.bias for linear in further)]
+        layers.append(_Source(weights, biases, products, norms))
     tables = _Tables(model.tokens, model.positions.weight[model.config.position_offset :])
     return _build(tables, model.embedding_norm, layers, model.config.heads, dtype, whole)
 
@@ -243,12 +244,13 @@ def of_bert(
     if not supported or config.is_decoder or getattr(config, "position_embedding_type", "absolute") != "absolute":
         return None
     layers = []
-    for number, layer in enumerate(model.encoder.layer):
-        own = [layer.attention.self.query, layer.attention.self.key, layer.attention.self.value]
-        own += [] if more is None else [more[number]]
+    for index, layer in enumerate(model.encoder.layer):
+        projections = [layer.attention.self.query, layer.attention.self.key, layer.attention.self.value]
+        projections += [] if more is None else [more[index]]
         products = (layer.attention.output.dense, layer.intermediate.dense, layer.output.dense)
         norms = (layer.attention.output.LayerNorm, layer.output.LayerNorm)
-        layers.append(_Source([each.weight for each in own], [each.bias for each in own], products, norms))
+        weights, biases = [linear.weight for linear in projections], [linear.bias for linear in projections]
+        layers.append(_Source(weights, biases, products, norms))
     embeddings = model.embeddings
     padding = embeddings.position_embeddings.padding_idx  # RoBERTa models count positions from the row after padding
     tables = _Tables(
@@ -288,20 +290,20 @@ def _build(
     return PostNormEncoder(
         Embeddings(tokens, tables.positions.detach().to(between), segments),
         Norm.of(norm, between),
-        [_layer(one, number == last and not whole, dtype, between) for number, one in enumerate(layers)],
+        [_layer(source, index == last and not whole, dtype, between) for index, source in enumerate(layers)],
         heads,
     )
 
 
 def _layer(source: _Source, first_only: bool, dtype: torch.dtype, between: torch.dtype) -> Layer:
-    def made(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Product:
+    def joined_product(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Product:
         return product(torch.cat([*weights]), torch.cat([*biases]), dtype)
 
     weights, biases = source.weights, source.biases
-    out, inner, outer = (made([one.weight], [one.bias]) for one in source.products)
-    read = made(weights[1:], biases[1:]) if first_only else made(weights, biases)
-    query = made(weights[:1], biases[:1]) if first_only else None
-    attention_norm, feed_forward_norm = (Norm.of(one, between) for one in source.norms)
+    out, inner, outer = (joined_product([linear.weight], [linear.bias]) for linear in source.products)
+    read = joined_product(weights[1:], biases[1:]) if first_only else joined_product(weights, biases)
+    query = joined_product(weights[:1], biases[:1]) if first_only else None
+    attention_norm, feed_forward_norm = (Norm.of(norm, between) for norm in source.norms)
     return Layer(read, query, out, attention_norm, inner, outer, feed_forward_norm)
 
 

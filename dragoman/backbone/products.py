@@ -32,7 +32,7 @@ class Product:
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._bias = None if bias is None else bias.detach().clone()
-        self._packed = _packed(weight.detach())
+        self._packed = _pack_weight(weight.detach())
         self._weight = weight.detach().clone() if self._packed is None else weight.new_empty(0)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ def _saturates() -> bool:
     return not torch.allclose(Int8Product(ones, None)(ones[:_TOKENS]), torch.tensor(float(_INPUTS)), rtol=0.01)
 
 
-def _packed(weight: Tensor) -> Tensor | None:
+def _pack_weight(weight: Tensor) -> Tensor | None:
     """The weight in oneDNN's layout; None if torch has no such kernel (its interface is not public)."""
     if weight.device.type != "cpu" or platform.machine() not in ("x86_64", "AMD64"):
         return None

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.backbone.encoder import Encoder, Pair
-from dragoman.backbone.packing import packed
-from dragoman.backbone.padding import padded
+from dragoman.backbone.packing import pack_rows
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.products import fastest
-from dragoman.backbone.tokenizer import cut
+from dragoman.backbone.tokenizer import cut_evenly
 from dragoman.deadline import check
 
 TOKENS_AT_ONCE = 1_024
@@ -75,7 +75,7 @@ class SentenceEncoder:
         self.device = next(encoder.parameters()).device
         self._fast = encoder.for_inference(dtype or fastest(self.device.type, encoder.precisions), whole=True)
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
-        self._begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
+        self._begin = encoder.frame([_SENTINEL]).index(_SENTINEL)
 
     @cached_property
     def unrelated_cosine(self) -> float:
@@ -124,19 +124,20 @@ class SentenceEncoder:
             ValueError: if `layer` is above that of the vectors.
         """
         subwords = self.encoder.subwords(texts)
-        layers = {self.layer} if layer is None else {self.layer, self._checked(layer)}
+        layers = {self.layer} if layer is None else {self.layer, self._check_layer(layer)}
         vectors, states = self._encode([text.ids for text in subwords], "passage", tokens, sorted(layers))
         parts = []
-        for vector, text, own, wanted in zip(vectors, subwords, states[self.layer], spans, strict=True):
+        for vector, text, text_states, text_spans in zip(vectors, subwords, states[self.layer], spans, strict=True):
             starts = np.array([start for start, _ in text.offsets], np.int64)
-            rows = np.empty((len(wanted), self.width), np.float32)
-            for row, (start, end) in zip(rows, wanted, strict=True):
-                inside = own[(starts >= start) & (starts < end)]
+            rows = np.empty((len(text_spans), self.width), np.float32)
+            for row, (start, end) in zip(rows, text_spans, strict=True):
+                inside = text_states[(starts >= start) & (starts < end)]
                 mean = inside.mean(0) if len(inside) else vector
                 row[:] = mean / max(float(np.linalg.norm(mean)), 1e-12)
             parts.append(rows)
         none = np.zeros((0, self.width), np.float32)
-        return vectors, parts, [none] * len(texts) if layer is None else [_unit(own) for own in states[layer]]
+        token_states = [none] * len(texts) if layer is None else [_unit(of_text) for of_text in states[layer]]
+        return vectors, parts, token_states
 
     def encode_tokens(
         self, texts: Sequence[str], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE
@@ -148,7 +149,9 @@ class SentenceEncoder:
         """
         subwords = self.encoder.subwords(texts)
         vectors, states = self.encode_ids([text.ids for text in subwords], kind, layer, tokens)
-        return vectors, [TokenStates(text.ids, text.offsets, own) for text, own in zip(subwords, states, strict=True)]
+        return vectors, [
+            TokenStates(text.ids, text.offsets, text_states) for text, text_states in zip(subwords, states, strict=True)
+        ]
 
     def states(self, texts: Sequence[str], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE) -> list[TokenStates]:
         """As :meth:`encode_tokens`, without vectors: layers above `layer` are not computed.
@@ -158,10 +161,10 @@ class SentenceEncoder:
         """
         subwords = self.encoder.subwords(texts)
         ids = [text.ids for text in subwords]
-        _, found = self._encode(ids, kind, tokens, (self._checked(layer),), vectors=False)
+        _, states = self._encode(ids, kind, tokens, (self._check_layer(layer),), vectors=False)
         return [
-            TokenStates(text.ids, text.offsets, own)
-            for text, own in zip(subwords, map(_unit, found[layer]), strict=True)
+            TokenStates(text.ids, text.offsets, text_states)
+            for text, text_states in zip(subwords, map(_unit, states[layer]), strict=True)
         ]
 
     def encode_ids(
@@ -172,10 +175,10 @@ class SentenceEncoder:
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
-        vectors, states = self._encode(texts, kind, tokens, (self._checked(layer),))
-        return vectors, [_unit(own) for own in states[layer]]
+        vectors, states = self._encode(texts, kind, tokens, (self._check_layer(layer),))
+        return vectors, [_unit(text_states) for text_states in states[layer]]
 
-    def _checked(self, layer: int) -> int:
+    def _check_layer(self, layer: int) -> int:
         if not 0 <= layer <= self.layer:
             raise ValueError(f"layer {layer} is not one of 0 to {self.layer}")
         return layer
@@ -192,41 +195,43 @@ class SentenceEncoder:
         """Unit vectors (texts, width), or 0, and of each of `layers` the states of each text's own subwords."""
         prefix = self._prefixes.get(kind, [])
         room = self.encoder.room - len(prefix)
-        windows = [_Window(number, part) for number, text in enumerate(texts) for part in cut(text, room)]
-        rows = [self.encoder.framed([*prefix, *window.ids]) for window in windows]
+        windows = [
+            _Window(text_index, part) for text_index, text in enumerate(texts) for part in cut_evenly(text, room)
+        ]
+        rows = [self.encoder.frame([*prefix, *window.ids]) for window in windows]
         start = self._begin + len(prefix)
         sums = np.zeros((len(texts), self.width), np.float32)
         parts: dict[int, dict[int, NDArray[np.float32]]] = {layer: {} for layer in layers}
         with torch.inference_mode(), _threads(sum(map(len, rows))):
             for batch in _batches([len(row) for row in rows], tokens):
-                wanted = {*layers, self.layer} if vectors else {*layers}
-                found = self._states([rows[number] for number in batch], sorted(wanted))
+                computed = {*layers, self.layer} if vectors else {*layers}
+                states_of = self._states([rows[index] for index in batch], sorted(computed))
                 if vectors:
-                    for number, states in zip(batch, found[self.layer], strict=True):
-                        sums[windows[number].text] += states.float().sum(0).cpu().numpy()
+                    for index, states in zip(batch, states_of[self.layer], strict=True):
+                        sums[windows[index].text] += states.float().sum(0).cpu().numpy()
                 for layer in layers:
-                    for number, states in zip(batch, found[layer], strict=True):
-                        own = states[start : start + len(windows[number].ids)]
-                        parts[layer][number] = own.float().cpu().numpy()
+                    for index, states in zip(batch, states_of[layer], strict=True):
+                        subword_states = states[start : start + len(windows[index].ids)]
+                        parts[layer][index] = subword_states.float().cpu().numpy()
         sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         joined: dict[int, list[NDArray[np.float32]]] = {}
         for layer in layers:
             of_texts: list[list[NDArray[np.float32]]] = [[] for _ in texts]
-            for number, window in enumerate(windows):
-                of_texts[window.text].append(parts[layer][number])
-            joined[layer] = [np.concatenate(one) for one in of_texts]
+            for index, window in enumerate(windows):
+                of_texts[window.text].append(parts[layer][index])
+            joined[layer] = [np.concatenate(pieces) for pieces in of_texts]
         return sums, joined
 
     def _states(self, rows: list[list[int]], layers: Sequence[int]) -> dict[int, Sequence[Tensor]]:
         """The states (length, width) of each row, by layer."""
         lengths = [len(row) for row in rows]
         if self._fast is None:
-            ids, mask = padded(rows, self.device, self.encoder.pad)
+            ids, mask = pad_rows(rows, self.device, self.encoder.pad)
             states = self.encoder(ids, mask)
-            return {one: [states[one][row, :length] for row, length in enumerate(lengths)] for one in layers}
-        tokens = packed([Pair(ids, 0, 0) for ids in rows], self.encoder.pad, self.device)
-        found = self._fast.states(tokens, *layers)
-        return {one: torch.split(x[: sum(lengths)], lengths) for one, x in zip(layers, found, strict=True)}
+            return {layer: [states[layer][row, :length] for row, length in enumerate(lengths)] for layer in layers}
+        tokens = pack_rows([Pair(ids, 0, 0) for ids in rows], self.encoder.pad, self.device)
+        packed_states = self._fast.states(tokens, *layers)
+        return {layer: torch.split(x[: sum(lengths)], lengths) for layer, x in zip(layers, packed_states, strict=True)}
 
 
 @contextmanager
@@ -241,8 +246,8 @@ def _threads(tokens: int) -> Iterator[None]:
 
 
 def _unit(states: NDArray[np.float32]) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12)
-    return found
+    units: NDArray[np.float32] = states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12)
+    return units
 
 
 _SENTINEL = -1
@@ -253,12 +258,12 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     """Indices of rows by ascending length, in batches of at most `tokens` tokens, but at least one row."""
     batch: list[int] = []
     size = 0
-    for number in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        if batch and size + lengths[number] > tokens:
+    for index in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        if batch and size + lengths[index] > tokens:
             yield batch
             check()
             batch, size = [], 0
-        batch.append(number)
-        size += lengths[number]
+        batch.append(index)
+        size += lengths[index]
     if batch:
         yield batch

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from dragoman.backbone.tokenizer import EOS, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 
 Which = Literal["last", "first"]
 Finished = tuple[float, list[int], bool]
@@ -81,8 +81,8 @@ class Seq2Seq(nn.Module):
         """
         x = self.encoder.embed(last[:, None], torch.full_like(last[:, None], position))
         present = []
-        for number, layer in enumerate(self.decoder):
-            x, keys_values = layer(x, None, memories[number], memory_mask, past[number] if past else None)
+        for index, layer in enumerate(self.decoder):
+            x, keys_values = layer(x, None, memories[index], memory_mask, past[index] if past else None)
             present.append(keys_values)
         return F.log_softmax(self.encoder.predict(x[:, 0]).float(), dim=-1), present
 
@@ -130,21 +130,21 @@ def beam_search(
     scores[:, 0] = 0.0  # all beams start equal, so only one is continued
     finished: list[list[Finished]] = [[] for _ in range(batch)]
     past: list[KeyValues] = []
-    for length in checked(range(1, max(limits) + 1)):
-        found, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
-        found[:, forbidden] = -torch.inf
-        total = (scores.view(-1, 1) + found).view(batch, -1)
+    for length in check_each(range(1, max(limits) + 1)):
+        log_probabilities, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
+        log_probabilities[:, forbidden] = -torch.inf
+        total = (scores.view(-1, 1) + log_probabilities).view(batch, -1)
         best, index = total.topk(2 * beam, dim=1)  # at most half of them end here
-        parents, chosen = index // found.shape[1], index % found.shape[1]
+        parents, chosen = index // log_probabilities.shape[1], index % log_probabilities.shape[1]
         ending = chosen == EOS
         for source, rank in torch.nonzero(ending[:, :beam] & torch.isfinite(best[:, :beam])).tolist():
             if len(finished[source]) < beam and length <= limits[source]:
                 words = tokens[source * beam + int(parents[source, rank]), 1:].tolist()
                 finished[source].append((float(best[source, rank]) / length**alpha, words, True))
         continuing = best.masked_fill(ending, -torch.inf)
-        scores, kept = continuing.topk(beam, dim=1)
-        order = (torch.arange(batch, device=device)[:, None] * beam + parents.gather(1, kept)).flatten()
-        tokens = torch.cat((tokens[order], chosen.gather(1, kept).view(-1, 1)), dim=1)
+        scores, survivors = continuing.topk(beam, dim=1)
+        order = (torch.arange(batch, device=device)[:, None] * beam + parents.gather(1, survivors)).flatten()
+        tokens = torch.cat((tokens[order], chosen.gather(1, survivors).view(-1, 1)), dim=1)
         past = [(key[order], value[order]) for key, value in past]
         for source in range(batch):
             if not finished[source] and length == limits[source]:

@@ -49,7 +49,7 @@ class Subwords:
         self._form = tokenizer.to_str().encode()  # bytes: a quarter of the memory of a string of all scripts
         listed = tokenizer.get_added_tokens_decoder()
         pieces = [tokenizer.token_to_id(name) for name in unlisted]
-        self._special_ids = sorted({*listed, *(number for number in pieces if number is not None)})
+        self._special_ids = sorted({*listed, *(piece_id for piece_id in pieces if piece_id is not None)})
         self._tokenizer = literal(tokenizer, [*(token.content for token in listed.values()), *unlisted])
 
     def __len__(self) -> int:
@@ -57,18 +57,18 @@ class Subwords:
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """The subwords of each text. Offsets do not include the space before a word."""
-        done = []
+        encoded = []
         for text, encoding in zip(
             texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True
         ):
-            done.append(
+            encoded.append(
                 Encoded(
                     encoding.ids,
                     [inner(text, span) for span in encoding.offsets],
                     _words(encoding.tokens),
                 )
             )
-        return done
+        return encoded
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The subword ids of each text; faster than `encode`, without offsets."""
@@ -118,14 +118,14 @@ class Subwords:
 
 def _words(pieces: Sequence[str]) -> list[int]:
     """The word index of each piece; the tokenizer's own indices count a word that is split at "<" twice."""
-    return [max(0, number - 1) for number in accumulate(piece.startswith(WORD_START) for piece in pieces)]
+    return [max(0, starts - 1) for starts in accumulate(piece.startswith(WORD_START) for piece in pieces)]
 
 
-def cut(ids: Sequence[int], room: int) -> list[list[int]]:
+def cut_evenly(ids: Sequence[int], room: int) -> list[list[int]]:
     """Split into parts of nearly equal length with at most `room` subwords; no subwords give one empty part."""
     count = max(1, -(-len(ids) // room))
     size = -(-len(ids) // count)
-    return [list(ids[number * size : (number + 1) * size]) for number in range(count)]
+    return [list(ids[part * size : (part + 1) * size]) for part in range(count)]
 
 
 def inner(text: str, span: tuple[int, int]) -> tuple[int, int]:

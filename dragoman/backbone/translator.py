@@ -21,9 +21,9 @@ from dragoman.backbone.checkpoints import (
     veco_config,
     write_tensors,
 )
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.seq2seq import Hypothesis, Seq2Seq, beam_search
-from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
+from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut_evenly
 from dragoman.backbone.veco import Veco
 from dragoman.files.atomic import atomic_folder
 
@@ -64,8 +64,8 @@ class Translator(ABC):
         """
         for language in (source, target):
             if language not in self.languages:
-                known = ", ".join(sorted(self.languages))
-                raise UnsupportedPair(f"{self.name} does not support the language {language!r}, only {known}")
+                supported = ", ".join(sorted(self.languages))
+                raise UnsupportedPair(f"{self.name} does not support the language {language!r}, only {supported}")
 
 
 class VecoTranslator(Translator):
@@ -79,28 +79,28 @@ class VecoTranslator(Translator):
         self.check(source, target)
         room = self.model.encoder.config.max_length // 2  # a translation may be much longer than its source
         encoded = self.vocabulary.ids(texts)
-        parts = [(number, part) for number, ids in enumerate(encoded) if ids for part in cut(ids, room)]
+        parts = [(text_index, part) for text_index, ids in enumerate(encoded) if ids for part in cut_evenly(ids, room)]
         order = sorted(range(len(parts)), key=lambda index: len(parts[index][1]))
         start = self.vocabulary.special(f"<to:{target}>")
-        done: dict[int, Translation] = {}
+        translations: dict[int, Translation] = {}
         rows = max(1, TOKENS_AT_ONCE // beam)
         while order:
             longest = len(parts[order[-1]][1]) + 2
             batch = order[-max(1, rows // longest) :]
             del order[-len(batch) :]
-            found = self._translate([parts[index][1] for index in batch], start, beam)
-            for index, best in zip(batch, found, strict=True):
-                done[index] = Translation(self.vocabulary.decode(best.tokens), best.whole)
+            hypotheses = self._translate([parts[index][1] for index in batch], start, beam)
+            for index, best in zip(batch, hypotheses, strict=True):
+                translations[index] = Translation(self.vocabulary.decode(best.tokens), best.whole)
         joined: list[list[Translation]] = [[] for _ in texts]
-        for index, (number, _) in enumerate(parts):
-            joined[number].append(done[index])
+        for index, (text_index, _) in enumerate(parts):
+            joined[text_index].append(translations[index])
         return [
             Translation(" ".join(piece.text for piece in pieces if piece.text), all(piece.whole for piece in pieces))
             for pieces in joined
         ]
 
     def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[Hypothesis]:
-        ids, mask = padded([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
+        ids, mask = pad_rows([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
         longest = self.model.encoder.config.max_length
         limits = [
             min(longest, 3 * len(row) + 20) for row in rows

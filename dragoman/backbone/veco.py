@@ -41,9 +41,9 @@ class VecoConfig:
     def __post_init__(self) -> None:
         least = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "feed_forward": 1, "max_length": 3}
         for name, low in (least | {"position_offset": 0}).items():
-            value = getattr(self, name)
-            if type(value) is not int or value < low:
-                raise ValueError(f"{name} must be an integer of at least {low}, not {value!r}")
+            size = getattr(self, name)
+            if type(size) is not int or size < low:
+                raise ValueError(f"{name} must be an integer of at least {low}, not {size!r}")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
@@ -71,7 +71,7 @@ class SelfAttention(nn.Module):
 
         `mask` is true where a query (row) attends to a key (column); None for full attention.
         """
-        query, key, value = (_split(part, self.heads) for part in self.in_projection(x).chunk(3, dim=-1))
+        query, key, value = (_split_heads(part, self.heads) for part in self.in_projection(x).chunk(3, dim=-1))
         if past is not None:
             key, value = torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
         mixed = attend(query, key, value, mask)  # (B, H, L, W/H)
@@ -91,10 +91,10 @@ class CrossAttention(nn.Module):
     def keys_values(self, memory: Tensor) -> KeyValues:
         """Keys and values of the encoder's states `memory` (B, L, W)."""
         key, value = self.key_value(memory).chunk(2, dim=-1)
-        return _split(key, self.heads), _split(value, self.heads)
+        return _split_heads(key, self.heads), _split_heads(value, self.heads)
 
     def forward(self, x: Tensor, memory: KeyValues, mask: Tensor | None) -> Tensor:
-        mixed = attend(_split(self.query(x), self.heads), *memory, mask)
+        mixed = attend(_split_heads(self.query(x), self.heads), *memory, mask)
         out: Tensor = self.out_projection(_join(mixed))
         return out
 
@@ -200,8 +200,8 @@ class BertEncoder(nn.Module):
         """
         x = self.embed(ids, positions)
         states, seen = [x], attention_mask(mask)
-        for number, layer in enumerate(self.layers):
-            x, _ = layer(x, seen, added=added.get(number) if added else None)
+        for index, layer in enumerate(self.layers):
+            x, _ = layer(x, seen, added=added.get(index) if added else None)
             states.append(x)
         return states
 
@@ -284,7 +284,7 @@ def causal_mask(mask: Tensor) -> Tensor:
     return lower[None, None] & (mask[:, None, None, :] | torch.eye(length, dtype=torch.bool, device=mask.device))
 
 
-def _split(x: Tensor, heads: int) -> Tensor:
+def _split_heads(x: Tensor, heads: int) -> Tensor:
     return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)  # (B, L, W) -> (B, H, L, W/H)
 
 

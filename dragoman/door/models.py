@@ -55,7 +55,7 @@ def rank(
     from dragoman.lexicon.text.tokens import PlainAnalysis
     from dragoman.ranking.about import sigmoid, standalone
     from dragoman.ranking.attention import TranslationReference, Words
-    from dragoman.ranking.passages import read, shortened
+    from dragoman.ranking.passages import shorten_query, tokenize_texts
 
     scorer, about = _scorer()
 
@@ -67,9 +67,11 @@ def rank(
     reference = TranslationReference(asked, None, direction=about.direction)
     links = [reference.links(words) for words in found]
     with _COMPUTING:
-        read_query, *passages = read(scorer.encoder, [query, *texts], [asked.spans, *(words.spans for words in found)])
-        rows = scorer.rows(shortened(scorer.encoder, read_query), passages, links)
-        values, shares = scorer.values(rows), scorer.shares(rows)
+        read_query, *passages = tokenize_texts(
+            scorer.encoder, [query, *texts], [asked.spans, *(words.spans for words in found)]
+        )
+        rows = scorer.rows(shorten_query(scorer.encoder, read_query), passages, links)
+        values, shares = scorer.scores(rows), scorer.shares(rows)
     probabilities = [
         sigmoid(float(standalone(value, share, about.standalone))) for value, share in zip(values, shares, strict=True)
     ]
@@ -156,10 +158,10 @@ def _tagger(task: str) -> Tagger:
 @lru_cache(maxsize=2)
 def _load_tagger(task: str) -> Tagger:
     from dragoman.backbone.checkpoints import CONFIG, read_json
-    from dragoman.tagging.shipped import shipped
+    from dragoman.tagging.shipped import find_shipped
     from dragoman.tagging.tagger import load_tagger
 
-    folder = shipped(task)
+    folder = find_shipped(task)
     if folder is None:
         raise ValueError(f"task is ner or pos, not {task!r}")
     return load_tagger(folder, _load_encoder(str(read_json(folder / CONFIG).get("encoder"))))

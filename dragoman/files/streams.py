@@ -29,7 +29,7 @@ class StreamTooLarge(StreamFault):
 class Line(NamedTuple):
     """A line without its end; ``content`` is None where it was longer than allowed."""
 
-    number: int
+    line_number: int
     content: bytes | None
 
 
@@ -40,7 +40,7 @@ def file_parts(path: Path) -> Iterator[bytes]:
             yield part
 
 
-def unpacked(
+def unpack(
     parts: Iterable[bytes], *, limit: int | None = None, ratio: int | None = None, gzip: bool = False
 ) -> Iterator[bytes]:
     """The parts of a stream, unpacked when it begins as gzip does (several gzip members included).
@@ -57,11 +57,11 @@ def unpacked(
         if len(head) >= len(_GZIP_MAGIC):
             break
     if head.startswith(_GZIP_MAGIC):
-        yield from _limited(_members(chain([head], source), ratio), limit, " when unpacked")
+        yield from _limit_size(_members(chain([head], source), ratio), limit, " when unpacked")
         return
     if gzip:
         raise NotGzip("the content is not gzip")
-    yield from _limited(chain([head], source) if head else source, limit, "")
+    yield from _limit_size(chain([head], source) if head else source, limit, "")
 
 
 def _members(parts: Iterator[bytes], ratio: int | None) -> Iterator[bytes]:
@@ -90,7 +90,7 @@ def _members(parts: Iterator[bytes], ratio: int | None) -> Iterator[bytes]:
         raise StreamFault("the gzip stream ends early")
 
 
-def _limited(parts: Iterator[bytes], limit: int | None, when: str) -> Iterator[bytes]:
+def _limit_size(parts: Iterator[bytes], limit: int | None, when: str) -> Iterator[bytes]:
     size = 0
     for part in parts:
         size += len(part)
@@ -99,7 +99,7 @@ def _limited(parts: Iterator[bytes], limit: int | None, when: str) -> Iterator[b
         yield part
 
 
-def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
+def gzip_stream(parts: Iterable[bytes]) -> Iterator[bytes]:
     """The parts as a gzip stream."""
     packer = zlib.compressobj(wbits=31)
     for part in parts:
@@ -115,20 +115,20 @@ def lines(parts: Iterable[bytes], longest: int, blank: bool = False) -> Iterator
     bytes comes without its content, of which no more than that is ever held.
     """
     seen = 0
-    for cut in _cut(parts, longest):
-        for number, raw in enumerate(cut, seen + 1):
+    for cut in _cut_lines(parts, longest):
+        for line_number, raw in enumerate(cut, seen + 1):
             if raw is None:
-                yield Line(number, None)
+                yield Line(line_number, None)
                 continue
             content = raw.rstrip(b"\r")
-            if number == 1:
+            if line_number == 1:
                 content = content.removeprefix(BOM)
             if blank or (content and not content.isspace()):
-                yield Line(number, content)
+                yield Line(line_number, content)
         seen += len(cut)
 
 
-def _cut(parts: Iterable[bytes], longest: int) -> Iterator[Sequence[bytes | None]]:
+def _cut_lines(parts: Iterable[bytes], longest: int) -> Iterator[Sequence[bytes | None]]:
     """What ends in each part at a newline, None for what is longer; at last what comes after the last newline."""
     held: list[bytes] = []
     size = 0

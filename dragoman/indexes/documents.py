@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import regex
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.indexes.analysis.languages import analyser, has_words_among_terms
 from dragoman.indexes.analysis.pipeline import Entry, WordAnalysis, check_distinct
 from dragoman.indexes.analysis.transliteration import sounds
@@ -75,10 +75,10 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
         texts = [document.text for document in documents if document.language == language]
         found[language] = iter(_indexed(analyses[language], texts))
     rows: list[Row] = []
-    for document in checked(documents):
+    for document in check_each(documents):
         words, entries = next(found[document.language])
         distinct = _heard(document.language, words, entries)
-        steps = distinct if len(distinct) < _MANY else checked(distinct, _MANY)
+        steps = distinct if len(distinct) < _MANY else check_each(distinct, _MANY)
         phonetic = " ".join([sounds(term) for term in steps])
         terms = " ".join([entry.row for entry in entries])
         folded = "" if has_words_among_terms(document.language) else " ".join(words)

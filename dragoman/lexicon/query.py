@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 import regex
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.lexicon.phrases import units
 from dragoman.lexicon.table.table import Entry, Lookup
 from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
@@ -174,7 +174,7 @@ def psq(
         if " " in unit.term:
             covered.update(range(unit.start, unit.end))
             whole.append(unit)
-    for token in checked([unit for unit in checked(whole) if not aside(unit)] or whole):
+    for token in check_each([unit for unit in check_each(whole) if not aside(unit)] or whole):
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
         identical = bridge.identical(token.word)
         token = in_any_case(token, table, bridge)
@@ -242,7 +242,7 @@ def smt(
     first stage). A word without an entry is searched untranslated.
     """
     groups: list[TermGroup] = []
-    for token in checked(tokens):
+    for token in check_each(tokens):
         if not token.term or aside(token) or not _ALPHABETIC.fullmatch(token.word):
             continue
         entries = _best_words(token.word, table, best, sequential)

@@ -89,7 +89,7 @@ class HybridAbout:
 
     def logits(self, scores: Floats, hybrid: Floats) -> Floats:
         """The final logits of documents, of their standalone scores and those of hybrid search."""
-        return self.scale * interpolated(scores, hybrid, self.weight) - self.offset
+        return self.scale * interpolate(scores, hybrid, self.weight) - self.offset
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class RerankerAbout:
     direction: Direction = "mean"
     placebo: bool = False
     first_stage_weight: float = 0.0
-    """Weight of the first stage in interpolation with standalone scores (see `interpolated`)."""
+    """Weight of the first stage in interpolation with standalone scores (see `interpolate`)."""
     not_for: list[str] = field(default_factory=list)
     """Language pairs `source-target` without a gain from reranking; these are reranked only on request."""
     late: LateAbout | None = None
@@ -116,9 +116,9 @@ class RerankerAbout:
         Raises:
             ValueError: if a field has the wrong type, or a number is not finite.
         """
-        for name, value in (("name", self.name), ("direction", self.direction)):
-            if not isinstance(value, str):
-                raise ValueError(f"{name}: {value!r} is not a string")
+        for name, text in (("name", self.name), ("direction", self.direction)):
+            if not isinstance(text, str):
+                raise ValueError(f"{name}: {text!r} is not a string")
         if self.direction not in get_args(Direction):
             raise ValueError(f"direction: {self.direction!r} is not one of {', '.join(get_args(Direction))}")
         if not isinstance(self.not_for, list) or not all(isinstance(pair, str) for pair in self.not_for):
@@ -133,21 +133,21 @@ class RerankerAbout:
             TypeError: if fields of `late`, `standalone` or `hybrid` are missing or unknown.
             ValueError: if a field has the wrong type or a number is not finite.
         """
-        values = {known.name: config[known.name] for known in fields(cls) if known.name in config}
+        settings = {field.name: config[field.name] for field in fields(cls) if field.name in config}
         for name, kind in (("late", LateAbout), ("standalone", StandaloneAbout), ("hybrid", HybridAbout)):
-            if values.get(name) is not None:
-                values[name] = kind(**values[name])
-        return cls(**values)
+            if settings.get(name) is not None:
+                settings[name] = kind(**settings[name])
+        return cls(**settings)
 
 
 def standalone(model: Floats | float, shares: Floats | float, about: StandaloneAbout | None) -> Floats:
-    """Standalone scores of documents, without a first stage; `interpolated` combines them with one."""
+    """Standalone scores of documents, without a first stage; `interpolate` combines them with one."""
     if about is None:
         return np.asarray(model)
     return about.scale * (np.asarray(model) + about.weight * np.asarray(shares)) - about.offset
 
 
-def interpolated(scores: Floats, first_stage: Floats, weight: float) -> Floats:
+def interpolate(scores: Floats, first_stage: Floats, weight: float) -> Floats:
     """scores + weight * log(first_stage): log-linear interpolation with the first stage.
 
     `first_stage` is the share of the attainable score. With the logarithm, the order does not depend on the scale of a
@@ -156,10 +156,10 @@ def interpolated(scores: Floats, first_stage: Floats, weight: float) -> Floats:
     return np.asarray(scores) + weight * np.log(np.maximum(first_stage, LEAST_SHARE))
 
 
-def _check_finite(part: str, numbers: Mapping[str, Any]) -> None:
-    for name, value in numbers.items():
-        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-            raise ValueError(f"{part}: {name}: {value!r} is not a finite number")
+def _check_finite(part: str, figures: Mapping[str, Any]) -> None:
+    for name, figure in figures.items():
+        if not isinstance(figure, int | float) or isinstance(figure, bool) or not math.isfinite(figure):
+            raise ValueError(f"{part}: {name}: {figure!r} is not a finite number")
 
 
 def shipped_names() -> list[str]:
@@ -167,6 +167,6 @@ def shipped_names() -> list[str]:
     return sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
 
 
-def sigmoid(value: float) -> float:
-    """1 / (1 + exp(-value)), for any value."""
-    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
+def sigmoid(logit: float) -> float:
+    """1 / (1 + exp(-logit)), without overflow for any logit."""
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.lexicon.table.table import Lookup
 
 Ints = NDArray[np.int64]
@@ -81,51 +81,49 @@ class TranslationReference:
         self._places: dict[int, list[int]] = {}
         """All places of a query word by its first one, where it stands more than once."""
         first: dict[str, int] = {}
-        for number, term in enumerate(checked(query.terms)):
+        for position, term in enumerate(check_each(query.terms)):
             if not term:
                 continue
             if term in first:
-                self._places.setdefault(first[term], [first[term]]).append(number)
+                self._places.setdefault(first[term], [first[term]]).append(position)
                 continue
-            first[term] = number
-            known, written = _translations(term, table, direction, threshold, glossaries)
+            first[term] = position
+            weights, written = _translations(term, table, direction, threshold, glossaries)
             for other, weight in ({term: 1.0} if extra is None else extra.get(term, {})).items():
                 if weight >= threshold:
-                    known[other] = max(weight, known.get(other, 0.0))
-            for other, weight in known.items():
-                self._links.setdefault(other, []).append((number, weight, other in written))
+                    weights[other] = max(weight, weights.get(other, 0.0))
+            for other, weight in weights.items():
+                self._links.setdefault(other, []).append((position, weight, other in written))
 
     def links(self, passage: Words, most: int | None = None) -> Links:
         """The linked word pairs of the query and a passage, the first ``most`` of them."""
         # From a generator, which lets other threads run on the way: there may be a million.
-        found = np.fromiter(islice(self._pairs(passage), most), _PAIR)
-        left, right, weights, written = (np.ascontiguousarray(found[name]) for name in _PAIR.names or ())
+        pairs = np.fromiter(islice(self._pairs(passage), most), _PAIR)
+        left, right, weights, written = (np.ascontiguousarray(pairs[name]) for name in _PAIR.names or ())
         return Links(left, right, weights, written if written.any() else None)
 
     def _pairs(self, passage: Words) -> Iterator[tuple[int, int, float, bool]]:
-        for position, others in enumerate(checked(map(self._links.get, passage.terms), 100)):
+        for position, others in enumerate(check_each(map(self._links.get, passage.terms), 100)):
             further = passage.further.get(position)
             if further is not None and self._links:
                 others = self._strongest([others or (), *(self._links.get(term, ()) for term in further)])
-            for number, weight, written in self._at_all_places(others or ()):
-                yield number, position, weight, written
+            for query_position, weight, written in self._at_all_places(others or ()):
+                yield query_position, position, weight, written
 
     def _strongest(self, linked: Sequence[Sequence[tuple[int, float, bool]]]) -> list[tuple[int, float, bool]]:
         """One link with each query word, of all terms of a word."""
-        found: dict[int, tuple[int, float, bool]] = {}
+        strongest: dict[int, tuple[int, float, bool]] = {}
         for link in (link for links in linked for link in links):
-            if link[0] not in found or found[link[0]][1] < link[1]:
-                found[link[0]] = link
-        return list(found.values())
+            if link[0] not in strongest or strongest[link[0]][1] < link[1]:
+                strongest[link[0]] = link
+        return list(strongest.values())
 
     def _at_all_places(self, links: Sequence[tuple[int, float, bool]]) -> Sequence[tuple[int, float, bool]]:
         """Links with the first places of query words, at all their places, in the order of these."""
-        if not any(number in self._places for number, _, _ in links):
+        if not any(first in self._places for first, _, _ in links):
             return links
         return sorted(
-            (place, weight, written)
-            for number, weight, written in links
-            for place in self._places.get(number, (number,))
+            (place, weight, written) for first, weight, written in links for place in self._places.get(first, (first,))
         )
 
 
@@ -137,7 +135,7 @@ def _translations(
     term: str, table: Lookup | None, direction: Direction, threshold: float, glossaries: frozenset[int]
 ) -> tuple[dict[str, float], set[str]]:
     """T by word of the passage, and the words that a glossary has."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     written: set[str] = set()
     for entry in table.translations(term) if table is not None else ():
         weight = {
@@ -149,10 +147,10 @@ def _translations(
         if (len(words) > 1 and " " not in term) or (entry.origin in glossaries and entry.p_backward == 0.0):
             continue
         for word in words:
-            found[word] = found.get(word, 0.0) + weight / len(words)
+            weights[word] = weights.get(word, 0.0) + weight / len(words)
         if entry.origin in glossaries:
             written.update(words)
-    return {word: min(1.0, weight) for word, weight in found.items() if weight >= threshold}, written
+    return {word: min(1.0, weight) for word, weight in weights.items() if weight >= threshold}, written
 
 
 def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> Ints:
@@ -160,10 +158,10 @@ def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int,
 
     A subword that overlaps several words belongs to the first. `spans` and `pieces` are in text order.
     """
-    found, word = [], 0
+    indices, word = [], 0
     for start, end in pieces:
         while word < len(spans) and spans[word][1] <= start:
             word += 1
         inside = word < len(spans) and spans[word][0] < end and start < end
-        found.append(word if inside else -1)
-    return np.asarray(found, np.int64)
+        indices.append(word if inside else -1)
+    return np.asarray(indices, np.int64)

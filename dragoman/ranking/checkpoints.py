@@ -42,12 +42,14 @@ def save_mart(folder: Path, model: Mart, about: RerankerAbout, base: Mapping[str
     Raises:
         CheckpointError: if this kind of encoder cannot be saved.
     """
-    tensors = {name: value.bfloat16() for name, value in model.state_dict().items() if not name.startswith("encoder.")}
+    tensors = {
+        name: tensor.bfloat16() for name, tensor in model.state_dict().items() if not name.startswith("encoder.")
+    }
     if base is not None:
-        tensors |= {f"{LAYERS}{name}": value for name, value in layer_deltas(layers_of(model.encoder)).items()}
+        tensors |= {f"{LAYERS}{name}": tensor for name, tensor in layer_deltas(layers_of(model.encoder)).items()}
     with atomic_folder(folder) as unfinished:
-        known = {name: value for name, value in asdict(about).items() if name != "late"}
-        config = {"model_type": "mart", "mart": asdict(model.config), **(base or {}), **known}
+        settings = {name: setting for name, setting in asdict(about).items() if name != "late"}
+        config = {"model_type": "mart", "mart": asdict(model.config), **(base or {}), **settings}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         write_tensors(unfinished, tensors)
         if base is None:
@@ -59,9 +61,9 @@ def _save_encoder(folder: Path, encoder: Encoder) -> None:
     if isinstance(encoder, VecoEncoder):
         save_veco(folder, encoder.model, encoder.vocabulary, {"sentence_layer": encoder.sentence_layer})
         return
-    own: Any = encoder
-    own.model.save_pretrained(folder, safe_serialization=True, max_shard_size="15MB")
-    own.tokenizer.save_pretrained(folder)
+    pretrained: Any = encoder
+    pretrained.model.save_pretrained(folder, safe_serialization=True, max_shard_size="15MB")
+    pretrained.tokenizer.save_pretrained(folder)
 
 
 def check_whole(encoder: Encoder) -> None:
@@ -88,7 +90,7 @@ def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, Re
     if config.get("model_type") != "mart":
         raise CheckpointError(f"{folder / CONFIG}: model_type is {config.get('model_type')!r}, not 'mart'")
     try:
-        model = _untrained(folder, config)
+        model = _build_untrained(folder, config)
         about = RerankerAbout.of(config)
     except CheckpointError:
         raise
@@ -98,7 +100,7 @@ def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, Re
     return model.to(device).eval(), about
 
 
-def _untrained(folder: Path, config: Mapping[str, Any]) -> Mart:
+def _build_untrained(folder: Path, config: Mapping[str, Any]) -> Mart:
     settings = MartConfig(**config.get("mart", {}))
     if "encoder" not in config:
         return Mart(load_encoder(str(folder / ENCODER)), settings)
@@ -114,15 +116,15 @@ def fill_mart(model: Mart, folder: Path) -> None:
     Raises:
         CheckpointError: if the files are damaged or do not fit.
     """
-    tensors = {name: value.float() for name, value in read_tensors(folder).items()}
+    tensors = {name: tensor.float() for name, tensor in read_tensors(folder).items()}
     if wrong := [name for name in tensors if name.startswith("encoder.")]:
         raise CheckpointError(f"{folder / WEIGHTS}: {wrong[0]} belongs in {ENCODER}")
     if "encoder" in read_json(folder / CONFIG):
         updates = {name: tensors.pop(name) for name in list(tensors) if name.startswith(LAYERS)}
         try:
             layers = layers_of(model.encoder)
-            apply_layer_deltas(layers, {name.removeprefix(LAYERS): value for name, value in updates.items()})
+            apply_layer_deltas(layers, {name.removeprefix(LAYERS): tensor for name, tensor in updates.items()})
         except CheckpointError as error:
             raise CheckpointError(f"{folder}: does not fit {model.encoder.name}: {error}") from error
-    encoder = {name: value for name, value in model.state_dict().items() if name.startswith("encoder.")}
+    encoder = {name: tensor for name, tensor in model.state_dict().items() if name.startswith("encoder.")}
     fill(model, encoder | tensors, folder)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.backbone.packing import packed
+from dragoman.backbone.packing import pack_rows
 from dragoman.backbone.post_norm import Norm, PostNormEncoder
 from dragoman.backbone.products import Product
 from dragoman.backbone.veco import Added
@@ -36,19 +36,19 @@ class _Head:
 
 
 class PooledStates:
-    """Computes `Mart.pooled`, (B, W) in float32 for B passages. Rebuild it when the model's weights change."""
+    """Computes `Mart.pool_rows`, (B, W) in float32 for B passages. Rebuild it when the model's weights change."""
 
     def __init__(self, model: Mart, encoder: PostNormEncoder, dtype: torch.dtype) -> None:
         self._encoder, self._pad = encoder, model.encoder.pad
         self._sides = None if model.sides is None else model.sides.weight.detach().to(dtype)
         self._pool = Product(model.pool.weight.to(dtype), model.pool.bias.to(dtype))
-        self._heads = {int(number): _head(head, dtype) for number, head in model.heads.items()}  # type: ignore[arg-type]
+        self._heads = {int(layer): _head(head, dtype) for layer, head in model.heads.items()}  # type: ignore[arg-type]
 
     def __call__(self, passages: Sequence[Passage]) -> Tensor:
-        tokens = packed([passage.pair for passage in passages], self._pad, self._encoder.device)
+        tokens = pack_rows([passage.pair for passage in passages], self._pad, self._encoder.device)
         starts = [0, *accumulate(tokens.lengths)][:-1]
         mixing = Mixing.at([passage.row for passage in passages], starts, len(tokens.ids), self._encoder.device)
-        added: dict[int, Added] = {number: partial(head, mixing=mixing) for number, head in self._heads.items()}
+        added: dict[int, Added] = {layer: partial(head, mixing=mixing) for layer, head in self._heads.items()}
         if self._sides is not None:
             added[0] = partial(_both, added.get(0), self._side_embeddings(passages, starts, len(tokens.ids)))
         return torch.tanh(self._pool(self._encoder(tokens, added))).float()

@@ -17,16 +17,16 @@ import numpy as np
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json
 from dragoman.backbone.sentences import TOKENS_AT_ONCE, SentenceEncoder
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.ranking.about import SHIPPED, Floats, LateAbout, RerankerAbout, shipped_names
 from dragoman.ranking.attention import Links
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, MAX_RARITY, matches
 from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
-from dragoman.ranking.passages import Ids, Passage, Read, rows, sides
+from dragoman.ranking.passages import Ids, Passage, TokenizedText, rows, sides
 from dragoman.ranking.structured_query import share, words_read
 
 
-class Text(NamedTuple):
+class EncodedText(NamedTuple):
     """A text as the encoder sees it: its unit vector (W,), and unit states (subwords, W) of the layer."""
 
     vector: Floats
@@ -49,7 +49,9 @@ class LateScorer:
         on_gpu = sentences.device.type != "cpu"
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
 
-    def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
+    def rows(
+        self, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
+    ) -> list[list[Passage]]:
         """Each document's passages, with its links to the query.
 
         Raises:
@@ -61,37 +63,47 @@ class LateScorer:
         """The structured query score of each document alone, given as its passages."""
         return [round(share(document, self._surprisals), DECIMALS) for document in documents]
 
-    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
+    def scores(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
         """The scores of documents, given as their passages, of any queries."""
-        cosines, found = self.parts(documents)
-        return [round(value, DECIMALS) for value in (found + self._about.cosine * cosines).tolist()]
+        cosines, matched = self.parts(documents)
+        return [round(score, DECIMALS) for score in (matched + self._about.cosine * cosines).tolist()]
 
     def parts(self, documents: Sequence[Sequence[Passage]]) -> tuple[Floats, Floats]:
         """The cosines (D,) and the matches (D,) of documents; NaN where the encoder's states are no numbers."""
         pairs = [[sides(passage) for passage in document] for document in documents]
         queries = list(dict.fromkeys(document[0][0] for document in pairs))
         texts = list(dict.fromkeys(text for document in pairs for _, text in document))
-        asked, read = self._encoded(queries, "query"), self._encoded(texts, "passage")
-        cosines, found = np.empty(len(documents)), np.empty(len(documents))
-        for number, (document, own) in enumerate(checked(zip(documents, pairs, strict=True))):
-            query, passages = asked[own[0][0]], [read[text] for _, text in own]
-            cosines[number] = np.max([passage.vector @ query.vector for passage in passages])
-            found[number] = self._match(document, own[0][0], query.states, [passage.states for passage in passages])
-        return cosines, found
+        encoded_queries, encoded_passages = self._encode(queries, "query"), self._encode(texts, "passage")
+        cosines, matched = np.empty(len(documents)), np.empty(len(documents))
+        for index, (document, sides_of_passages) in enumerate(check_each(zip(documents, pairs, strict=True))):
+            query, passages = (
+                encoded_queries[sides_of_passages[0][0]],
+                [encoded_passages[text] for _, text in sides_of_passages],
+            )
+            cosines[index] = np.max([passage.vector @ query.vector for passage in passages])
+            matched[index] = self._match(
+                document, sides_of_passages[0][0], query.states, [passage.states for passage in passages]
+            )
+        return cosines, matched
 
-    def _encoded(self, texts: Sequence[Ids], kind: str) -> dict[Ids, Text]:
+    def _encode(self, texts: Sequence[Ids], kind: str) -> dict[Ids, EncodedText]:
         """Each text is encoded once, so that equal documents have equal scores."""
 
-        def encoded(tokens: int) -> dict[Ids, Text]:
+        def encode_in_passes(tokens: int) -> dict[Ids, EncodedText]:
             vectors, states = self.sentences.encode_ids(texts, kind, self._about.layer, tokens)
-            return {text: Text(*one) for text, one in zip(texts, zip(vectors, states, strict=True), strict=True)}
+            return {
+                text: EncodedText(*encoded)
+                for text, encoded in zip(texts, zip(vectors, states, strict=True), strict=True)
+            }
 
-        return while_memory_lasts(encoded, self._tokens) if texts else {}
+        return while_memory_lasts(encode_in_passes, self._tokens) if texts else {}
 
-    def _match(self, document: Sequence[Passage], query: Ids, asked: Floats, read: Sequence[Floats]) -> float:
-        states = np.concatenate(read)
+    def _match(
+        self, document: Sequence[Passage], query: Ids, query_states: Floats, passage_states: Sequence[Floats]
+    ) -> float:
+        states = np.concatenate(passage_states)
         # A document without subwords is like nothing.
-        maxsim = (asked @ states.T).max(1) if len(states) else np.zeros(len(query))
+        maxsim = (query_states @ states.T).max(1) if len(states) else np.zeros(len(query))
         if not np.isfinite(maxsim).all():
             return float("nan")  # which `matches` would take for a document whose states are not known
         rarity = np.ones(len(query)) if self._rarity is None else self._rarity[np.asarray(query, np.int64)]
@@ -106,8 +118,8 @@ def _links(document: Sequence[Passage]) -> Floats:
     counts[links.left[read]] = LINKED
     if links.glossary is not None:
         counts[links.left[read & links.glossary]] = GLOSSARY
-    found: Floats = counts[words]
-    return found
+    counts_by_subword: Floats = counts[words]
+    return counts_by_subword
 
 
 def late_about(folder: Path) -> tuple[LateAbout, RerankerAbout]:

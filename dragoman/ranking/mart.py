@@ -34,16 +34,16 @@ class MartConfig:
     dropout: float = 0.1
     norm_epsilon: float = 1e-12
 
-    def numbers(self, layers: int) -> list[int]:
+    def layer_indices(self, layers: int) -> list[int]:
         """The MAT layers of an encoder with `layers` layers, counted from 0.
 
         Raises:
             ValueError: if a layer does not exist or is repeated.
         """
-        found = [number + layers if number < 0 else number for number in self.mat_layers]
-        if not all(0 <= number < layers for number in found) or len(set(found)) != len(found):
+        indices = [layer + layers if layer < 0 else layer for layer in self.mat_layers]
+        if not all(0 <= layer < layers for layer in indices) or len(set(indices)) != len(indices):
             raise ValueError(f"mat_layers {self.mat_layers} must be distinct layers of {layers}")
-        return sorted(found)
+        return sorted(indices)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Mart(nn.Module):
         super().__init__()
         self.config, self.encoder = config, encoder
         self.heads = nn.ModuleDict(
-            {str(number): TranslationHead(encoder.width, config) for number in config.numbers(encoder.layers)}
+            {str(layer): TranslationHead(encoder.width, config) for layer in config.layer_indices(encoder.layers)}
         )
         self.sides = nn.Embedding(2, encoder.width) if config.sides else None
         self.pool = nn.Linear(encoder.width, encoder.width)
@@ -126,7 +126,7 @@ class Mart(nn.Module):
 
     def states(self, rows: Rows) -> list[Tensor]:
         """The N + 1 hidden states (B, L, W) of the encoder with its MAT layers."""
-        added = {int(number): _mixed_by(head, rows.mixing) for number, head in self.heads.items()}
+        added = {int(layer): _mixed_by(head, rows.mixing) for layer, head in self.heads.items()}
         if self.sides is not None:
             side = self.sides(rows.sides)
             added[0] = _both(added.get(0), side)
@@ -134,7 +134,7 @@ class Mart(nn.Module):
             rows.ids, rows.mask, positions=rows.positions, segments=rows.segments, added=added
         )
 
-    def pooled(self, rows: Rows) -> Tensor:
+    def pool_rows(self, rows: Rows) -> Tensor:
         """The tanh-pooled first states (B, W) of the passages, in float32."""
         return torch.tanh(self.pool(self.states(rows)[-1][:, 0])).float()
 

@@ -38,10 +38,10 @@ def matches(maxsim: Floats, links: Floats, rarity: Floats) -> Floats:
     total = rarity.sum()
     if not total:
         return np.zeros(len(maxsim))
-    known = ~np.isnan(maxsim)
-    least = np.where(known, maxsim, np.inf).min(0, initial=np.inf)
-    found = np.where(known, maxsim, np.where(np.isfinite(least), least, 0.0))
-    score: Floats = np.minimum(1, found + links) @ rarity / total
+    present = ~np.isnan(maxsim)
+    least = np.where(present, maxsim, np.inf).min(0, initial=np.inf)
+    similarities = np.where(present, maxsim, np.where(np.isfinite(least), least, 0.0))
+    score: Floats = np.minimum(1, similarities + links) @ rarity / total
     return score
 
 

@@ -20,7 +20,7 @@ from dragoman.ranking.attention import Ints, Links
 
 
 @dataclass(frozen=True)
-class Row:
+class PassageRow:
     """A query and a passage in one row of a batch.
 
     `query` and `passage` hold the word of each subword (-1 for none), and begin at positions `first` and `second`.
@@ -50,12 +50,12 @@ class Mixing:
     sums: Tensor
 
     @classmethod
-    def of(cls, rows: Sequence[Row], length: int, device: torch.device) -> Mixing:
+    def of(cls, rows: Sequence[PassageRow], length: int, device: torch.device) -> Mixing:
         """The matrices of rows padded to `length`."""
         return cls.at(rows, range(0, len(rows) * length, length), len(rows) * length, device)
 
     @classmethod
-    def at(cls, rows: Sequence[Row], starts: Sequence[int], size: int, device: torch.device) -> Mixing:
+    def at(cls, rows: Sequence[PassageRow], starts: Sequence[int], size: int, device: torch.device) -> Mixing:
         """The matrices of rows that begin at `starts`, of `size` positions in total."""
         word = np.arange(size)  # the id of a word is its first position in the batch
         lefts, rights, weights = [], [], []
@@ -63,7 +63,7 @@ class Mixing:
             queries = _share(word, start + row.first, row.query)
             passages = _share(word, start + row.second, row.passage)
             if len(row.links.left):
-                left, right = _numbers(queries, row.links.left), _numbers(passages, row.links.right)
+                left, right = _word_ids(queries, row.links.left), _word_ids(passages, row.links.right)
                 present = (left >= 0) & (right >= 0)  # truncation may have removed all subwords of a word
                 lefts += [left[present], right[present]]
                 rights += [right[present], left[present]]
@@ -77,7 +77,7 @@ class Mixing:
         mixed[linked] = True
         positions = np.flatnonzero(mixed[word])
         dense = np.cumsum(mixed) - 1  # consecutive ids of the mixed words
-        found = (
+        arrays = (
             positions,
             dense[word[positions]],
             dense[linked],
@@ -85,7 +85,7 @@ class Mixing:
             link_weights,
             sums[mixed].astype(np.float32),
         )
-        return cls(*map(torch.from_numpy, found)).to(device)
+        return cls(*map(torch.from_numpy, arrays)).to(device)
 
     def to(self, device: torch.device) -> Mixing:
         """The same matrices on a device."""
@@ -103,16 +103,16 @@ class Mixing:
 def _share(word: Ints, start: int, pieces: Ints) -> Ints:
     """Set the id of all positions of each word to its first position; return the id of each word, -1 for none."""
     inside = pieces >= 0
-    own, positions = pieces[inside], start + np.flatnonzero(inside)
-    numbers = np.full(int(own.max()) + 1 if len(own) else 0, -1)
-    numbers[own[::-1]] = positions[::-1]  # the first position of a word is written last
-    word[positions] = numbers[own]
-    return numbers
+    words, positions = pieces[inside], start + np.flatnonzero(inside)
+    ids = np.full(int(words.max()) + 1 if len(words) else 0, -1)
+    ids[words[::-1]] = positions[::-1]  # the first position of a word is written last
+    word[positions] = ids[words]
+    return ids
 
 
-def _numbers(known: Ints, words: Ints) -> Ints:
+def _word_ids(ids: Ints, words: Ints) -> Ints:
     """The ids of words, -1 for unknown ones."""
-    found = np.full(len(words), -1)
-    inside = words < len(known)
-    found[inside] = known[words[inside]]
-    return found
+    ids_of_words = np.full(len(words), -1)
+    inside = words < len(ids)
+    ids_of_words[inside] = ids[words[inside]]
+    return ids_of_words

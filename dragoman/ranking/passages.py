@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.backbone.encoder import Encoder, Pair
-from dragoman.backbone.tokenizer import cut
+from dragoman.backbone.tokenizer import cut_evenly
 from dragoman.ranking.attention import Ints, Links, word_of_pieces
 from dragoman.ranking.limits import DOCUMENT_SUBWORDS
-from dragoman.ranking.mixed_attention import Row
+from dragoman.ranking.mixed_attention import PassageRow
 
 MIN_PASSAGE_SUBWORDS = 16
 """Subwords of a passage that must fit after a long query is shortened."""
@@ -23,7 +23,7 @@ class QueryTooLong(ValueError):
 
 
 @dataclass(frozen=True)
-class Read:
+class TokenizedText:
     """A tokenized text: its subwords, and the word of each (-1 for none)."""
 
     ids: list[int]
@@ -36,18 +36,22 @@ class Passage:
 
     document: int
     pair: Pair
-    row: Row
+    row: PassageRow
 
 
-def read(encoder: Encoder, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[Read]:
+def tokenize_texts(
+    encoder: Encoder, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+) -> list[TokenizedText]:
     """Tokenize texts for the model; `spans` are (start, end) of their words."""
     return [
-        Read(found.ids, word_of_pieces(own, found.offsets))
-        for found, own in zip(encoder.subwords(texts), spans, strict=True)
+        TokenizedText(encoded.ids, word_of_pieces(word_spans, encoded.offsets))
+        for encoded, word_spans in zip(encoder.subwords(texts), spans, strict=True)
     ]
 
 
-def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> Iterator[Passage]:
+def passages(
+    encoder: Encoder, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
+) -> Iterator[Passage]:
     """The passages of documents, at least one each, with each document's links to the query.
 
     Raises:
@@ -56,41 +60,43 @@ def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Se
     room = encoder.room_beside(len(query.ids))
     if room < 1:
         raise QueryTooLong(f"the query has {len(query.ids)} subwords, which leaves no room for a passage")
-    for number, (document, linked) in enumerate(zip(documents, links, strict=True)):
+    for index, (document, linked) in enumerate(zip(documents, links, strict=True)):
         start = 0
-        for ids in cut(document.ids[:DOCUMENT_SUBWORDS], room):
+        for ids in cut_evenly(document.ids[:DOCUMENT_SUBWORDS], room):
             pair, pieces = encoder.pair(query.ids, ids), document.pieces[start : start + len(ids)]
             start += len(ids)
-            yield Passage(number, pair, Row(pair.first, query.pieces, pair.second, pieces, linked))
+            yield Passage(index, pair, PassageRow(pair.first, query.pieces, pair.second, pieces, linked))
 
 
-def rows(encoder: Encoder, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
+def rows(
+    encoder: Encoder, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
+) -> list[list[Passage]]:
     """The passages of each document.
 
     Raises:
         QueryTooLong: if the query leaves no room for a passage.
     """
-    found: list[list[Passage]] = [[] for _ in documents]
+    passages_by_document: list[list[Passage]] = [[] for _ in documents]
     for passage in passages(encoder, query, documents, links):
-        found[passage.document].append(passage)
-    return found
+        passages_by_document[passage.document].append(passage)
+    return passages_by_document
 
 
 def sides(passage: Passage) -> tuple[Ids, Ids]:
     """The subwords of the query and of the passage."""
     row, ids = passage.row, passage.pair.ids
-    query, own = ids[row.first :][: len(row.query)], ids[row.second :][: len(row.passage)]
-    return tuple(query), tuple(own)
+    query, passage_ids = ids[row.first :][: len(row.query)], ids[row.second :][: len(row.passage)]
+    return tuple(query), tuple(passage_ids)
 
 
-def shortened(encoder: Encoder, query: Read) -> Read:
+def shorten_query(encoder: Encoder, query: TokenizedText) -> TokenizedText:
     """The query, cut so that a passage fits."""
     length = len(query.ids)
     while length and encoder.room_beside(length) < MIN_PASSAGE_SUBWORDS:
         length -= 1
-    return query if length == len(query.ids) else Read(query.ids[:length], query.pieces[:length])
+    return query if length == len(query.ids) else TokenizedText(query.ids[:length], query.pieces[:length])
 
 
-def truncated(document: Read) -> bool:
+def is_truncated(document: TokenizedText) -> bool:
     """Whether only the beginning of a document is read."""
     return len(document.ids) > DOCUMENT_SUBWORDS

@@ -26,7 +26,7 @@ from dragoman.ranking.late import LateScorer, folder_of, late_about
 from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
 from dragoman.ranking.mixed_attention import Mixing
-from dragoman.ranking.passages import Passage, Read, rows
+from dragoman.ranking.passages import Passage, TokenizedText, rows
 from dragoman.ranking.structured_query import share
 
 TOKENS_AT_ONCE = 1_024
@@ -39,11 +39,13 @@ class AnyScorer(Protocol):
     encoder: Encoder
     """Of which only the tokenizer is used."""
 
-    def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]: ...
+    def rows(
+        self, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
+    ) -> list[list[Passage]]: ...
 
     def shares(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
 
-    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
+    def scores(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
 
 
 class Scorer:
@@ -58,7 +60,9 @@ class Scorer:
         on_gpu = self._device != "cpu"
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
 
-    def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
+    def rows(
+        self, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
+    ) -> list[list[Passage]]:
         """Each document's passages, with its links to the query.
 
         Raises:
@@ -70,20 +74,20 @@ class Scorer:
         """The structured query score of each document alone, given as its passages."""
         return [round(share(document, self._surprisals), DECIMALS) for document in documents]
 
-    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
+    def scores(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
         """The scores of documents, given as their passages, of any queries; but for rounding, each is its own."""
         if not documents:
             return []
-        found = while_memory_lasts(lambda tokens: self._values(documents, tokens), self._tokens)
-        return [round(value, DECIMALS) for value in found]
+        scores = while_memory_lasts(lambda tokens: self._scores(documents, tokens), self._tokens)
+        return [round(score, DECIMALS) for score in scores]
 
-    def _values(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float]:
+    def _scores(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float]:
         passages = [passage for document in documents for passage in document]
-        owner = [number for number, document in enumerate(documents) for _ in document]
+        owner = [index for index, document in enumerate(documents) for _ in document]
         # Training evaluates under autocast, but scores are served in 32 bits, and packed weights need them.
         with torch.inference_mode(), torch.autocast(self._device, enabled=False):
-            values: list[float] = self.model(pooled(self._states, passages, tokens), owner).tolist()
-        return values
+            scores: list[float] = self.model(pool_passages(self._states, passages, tokens), owner).tolist()
+        return scores
 
 
 def load_scorer(
@@ -118,12 +122,12 @@ def rows_of(encoder: Encoder, passages: Sequence[Passage], device: torch.device)
     positions = [pair.positions for pair in pairs if pair.positions is not None]
     segments = [pair.segments for pair in pairs if pair.segments is not None]
     return Rows(
-        _padded([pair.ids for pair in pairs], length, encoder.pad, device),
-        _padded([[1] * len(pair.ids) for pair in pairs], length, 0, device).bool(),
+        _pad_rows([pair.ids for pair in pairs], length, encoder.pad, device),
+        _pad_rows([[1] * len(pair.ids) for pair in pairs], length, 0, device).bool(),
         Mixing.of([passage.row for passage in passages], length, device),
-        _padded([[0] * pair.second for pair in pairs], length, 1, device),
-        _padded(positions, length, 0, device) if positions else None,
-        _padded(segments, length, 0, device) if segments else None,
+        _pad_rows([[0] * pair.second for pair in pairs], length, 1, device),
+        _pad_rows(positions, length, 0, device) if positions else None,
+        _pad_rows(segments, length, 0, device) if segments else None,
     )
 
 
@@ -133,20 +137,20 @@ States = Callable[[Sequence[Passage]], Tensor]
 
 def padded_states(model: Mart, passages: Sequence[Passage]) -> Tensor:
     """Pooled states by the model itself, for training and for encoders without BERT layers."""
-    return model.pooled(rows_of(model.encoder, passages, next(model.parameters()).device))
+    return model.pool_rows(rows_of(model.encoder, passages, next(model.parameters()).device))
 
 
-def pooled(states: States, passages: Sequence[Passage], tokens: int) -> Tensor:
+def pool_passages(states: States, passages: Sequence[Passage], tokens: int) -> Tensor:
     """The pooled states (passages, width) of passages, in batches of similar length with at most `tokens` tokens."""
     order: list[int] = []
     parts = []
     for batch in batches([len(passage.pair.ids) for passage in passages], tokens):
         order += batch
-        parts.append(states([passages[number] for number in batch]))
+        parts.append(states([passages[index] for index in batch]))
     inverse = torch.empty(len(order), dtype=torch.long)
     inverse[torch.tensor(order)] = torch.arange(len(order))
     return torch.cat(parts)[inverse.to(parts[0].device)]
 
 
-def _padded(rows: Sequence[Sequence[int]], length: int, fill: int, device: torch.device) -> Tensor:
+def _pad_rows(rows: Sequence[Sequence[int]], length: int, fill: int, device: torch.device) -> Tensor:
     return torch.tensor([[*row, *[fill] * (length - len(row))] for row in rows], device=device)

@@ -31,27 +31,27 @@ CROSS_TYPE = "cross_query"
 
 def deltas_of(encoder: StructuredEncoder, head: nn.Module) -> dict[str, Tensor]:
     """What training changed: updates in bfloat16, trained biases in float32, and the head."""
-    found: dict[str, Tensor] = {f"{HEAD}{name}": value for name, value in head.state_dict().items()}
-    found |= {f"{CROSS}{name}": value for name, value in (cross_deltas(encoder) | _still_biases(encoder)).items()}
-    found |= {f"{QUERY}{name}": value for name, value in encoder.query_changes.items()}
-    return found | layer_deltas(encoder.layers)
+    deltas: dict[str, Tensor] = {f"{HEAD}{name}": tensor for name, tensor in head.state_dict().items()}
+    deltas |= {f"{CROSS}{name}": tensor for name, tensor in (cross_deltas(encoder) | _still_biases(encoder)).items()}
+    deltas |= {f"{QUERY}{name}": tensor for name, tensor in encoder.query_changes.items()}
+    return deltas | layer_deltas(encoder.layers)
 
 
 def cross_deltas(encoder: StructuredEncoder) -> dict[str, Tensor]:
     """By how much the weights of Q_cross differ from those of the encoder's own queries, in bfloat16: `3.weight`."""
-    own = encoder.queries()
-    cross = {name: value for name, value in encoder.cross_parameters().items() if name.endswith("weight")}
-    changes = {name: value.detach() - own[name] for name, value in cross.items()}
+    queries = encoder.queries()
+    cross = {name: weight for name, weight in encoder.cross_parameters().items() if name.endswith("weight")}
+    changes = {name: weight.detach() - queries[name] for name, weight in cross.items()}
     return {name: change.to(torch.bfloat16) for name, change in changes.items() if change.any()}
 
 
 def _still_biases(encoder: StructuredEncoder) -> dict[str, Tensor]:
     """The biases of Q_cross that do not learn here and are not those of the own queries."""
-    own = encoder.queries()
+    queries = encoder.queries()
     return {
-        name: value.detach()
-        for name, value in encoder.cross_parameters().items()
-        if name.endswith("bias") and not value.requires_grad and not torch.equal(value, own[name])
+        name: bias.detach()
+        for name, bias in encoder.cross_parameters().items()
+        if name.endswith("bias") and not bias.requires_grad and not torch.equal(bias, queries[name])
     }
 
 
@@ -66,12 +66,12 @@ def add_cross_deltas(encoder: StructuredEncoder, deltas: Mapping[str, Tensor]) -
     queries = encoder.queries()
     weights = {name for name in deltas if name.endswith("weight") and name in queries}
     fitting = {name for name in weights if queries[name].shape == deltas[name].shape}
-    encoder.set_cross({name: queries[name] + one if name in fitting else one for name, one in deltas.items()})
+    encoder.set_cross({name: queries[name] + delta if name in fitting else delta for name, delta in deltas.items()})
 
 
 def save_cross(folder: Path, encoder: StructuredEncoder, about: Mapping[str, Any]) -> None:
     """Write Q_cross alone, whole or not at all: the differences of its weights, and its biases."""
-    biases = {name: value.detach() for name, value in encoder.cross_parameters().items() if name.endswith("bias")}
+    biases = {name: bias.detach() for name, bias in encoder.cross_parameters().items() if name.endswith("bias")}
     with atomic_folder(folder) as unfinished:
         config = {"model_type": CROSS_TYPE, **about, **encoder_of(encoder)}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -90,27 +90,31 @@ def load_cross(folder: Path, encoder: StructuredEncoder, *, always_cross: bool =
     check_encoder(folder, about, encoder)
     if about.get("layers") != len(encoder.layers):
         raise CheckpointError(f"{folder / CONFIG}: is of {about.get('layers')} layers, not {len(encoder.layers)}")
-    found = read_tensors(folder)
+    tensors = read_tensors(folder)
     try:
         if about.get("trains") == "query" and not always_cross:
-            encoder.change_queries(_as_changes(encoder, found))
+            encoder.change_queries(_as_changes(encoder, tensors))
         else:
-            add_cross_deltas(encoder, found)
+            add_cross_deltas(encoder, tensors)
     except CheckpointError as error:
         raise CheckpointError(f"{folder}: {error}") from error
     return about
 
 
-def _as_changes(encoder: StructuredEncoder, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _as_changes(encoder: StructuredEncoder, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """What a folder of Q_cross says, as changes of the own queries: it holds biases as they are."""
-    own = encoder.queries()
-    biases = {name for name in found if name.endswith("bias") and name in own and own[name].shape == found[name].shape}
-    return {name: value - own[name] if name in biases else value for name, value in found.items()}
+    queries = encoder.queries()
+    biases = {
+        name
+        for name in tensors
+        if name.endswith("bias") and name in queries and queries[name].shape == tensors[name].shape
+    }
+    return {name: tensor - queries[name] if name in biases else tensor for name, tensor in tensors.items()}
 
 
 def _part(deltas: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """The deltas whose names begin with a prefix, without it."""
-    return {name.removeprefix(prefix): value for name, value in deltas.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): delta for name, delta in deltas.items() if name.startswith(prefix)}
 
 
 def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[str, Tensor], where: Path) -> None:
@@ -125,7 +129,7 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
         head.load_state_dict(_part(deltas, HEAD))
         others = (HEAD, CROSS, QUERY)
         apply_layer_deltas(
-            encoder.layers, {name: value for name, value in deltas.items() if not name.startswith(others)}
+            encoder.layers, {name: delta for name, delta in deltas.items() if not name.startswith(others)}
         )
     except (RuntimeError, ValueError) as error:  # CheckpointError is a ValueError
         raise CheckpointError(f"{where}: does not fit {encoder.encoder.name}: {error}") from error

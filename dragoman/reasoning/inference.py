@@ -11,17 +11,17 @@ from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError
 from dragoman.backbone.encoder import Pair
-from dragoman.backbone.packing import packed
+from dragoman.backbone.packing import pack_rows
 from dragoman.backbone.post_norm import PackedAttention
 from dragoman.backbone.products import fastest
 from dragoman.reasoning.deltas import load_about, load_structured
-from dragoman.reasoning.reading import Calibration
+from dragoman.reasoning.question_answering import Calibration
 from dragoman.reasoning.spans import MODEL_TYPE as SPANS
 from dragoman.reasoning.spans import masked_scores
 from dragoman.reasoning.statements import MODEL_TYPE as STATEMENTS
 from dragoman.reasoning.statements import Judgement, StatementHead, statement_mean
 from dragoman.reasoning.structured_attention import bilingual_attention
-from dragoman.reasoning.structured_encoder import Row
+from dragoman.reasoning.structured_encoder import QuestionRow
 
 Dtype = torch.dtype | None
 
@@ -30,7 +30,7 @@ class StructuredPackedAttention(PackedAttention):
     """Attention within each packed row, by Q alone, or by Q and Q_cross where a row has a second language."""
 
     def __init__(
-        self, rows: Sequence[Row], bilingual: Sequence[bool], size: int, device: torch.device, heads: int
+        self, rows: Sequence[QuestionRow], bilingual: Sequence[bool], size: int, device: torch.device, heads: int
     ) -> None:
         super().__init__([len(row.ids) for row in rows], size, device, heads)
         self._seconds = [row.second if two else None for row, two in zip(rows, bilingual, strict=True)]
@@ -82,9 +82,9 @@ class PackedReader:
         self._fast = fast
         self.encoder.to("meta")
 
-    def states(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> Tensor:
+    def states(self, rows: Sequence[QuestionRow], bilingual: Sequence[bool]) -> Tensor:
         """The last states (T, W) of all positions of all rows, one row after another."""
-        tokens = packed([Pair(row.ids, 0, 0) for row in rows], self.encoder.pad, self._device)
+        tokens = pack_rows([Pair(row.ids, 0, 0) for row in rows], self.encoder.pad, self._device)
         attention = None
         if self._structured:
             attention = StructuredPackedAttention(rows, bilingual, len(tokens.ids), self._device, self._fast.heads)
@@ -107,10 +107,10 @@ class SpanScorer(PackedReader):
         except TypeError as error:
             raise CheckpointError(f"{folder}: calibration is not usable: {error!r}") from error
 
-    def scores(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Tensor]:
+    def scores(self, rows: Sequence[QuestionRow], bilingual: Sequence[bool]) -> list[Tensor]:
         """Scores (L, 2) of each row, -inf outside of contexts and the first position."""
         with torch.inference_mode():
-            return _split(self.head(self.states(rows, bilingual)).cpu(), rows)
+            return _split_rows(self.head(self.states(rows, bilingual)).cpu(), rows)
 
 
 class StatementScorer(PackedReader):
@@ -126,31 +126,32 @@ class StatementScorer(PackedReader):
         """
         super().__init__(folder, STATEMENTS, StatementHead, device, dtype)
         try:
-            known = self.about["calibration"]
-            self._slope = float(known["slope"])
-            if len(known) > 1 or not math.isfinite(self._slope):  # an offset would have changed labels
-                raise ValueError(known)
+            calibration = self.about["calibration"]
+            self._slope = float(calibration["slope"])
+            if len(calibration) > 1 or not math.isfinite(self._slope):  # an offset would have changed labels
+                raise ValueError(calibration)
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"{folder / CONFIG}: calibration is not usable: {error!r}") from error
 
-    def judge(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Judgement]:
+    def judge(self, rows: Sequence[QuestionRow], bilingual: Sequence[bool]) -> list[Judgement]:
         """The judgement of each row."""
         with torch.inference_mode():
             states = self.states(rows, bilingual)
-            scores = _split(self.head.evidence(states), rows)
+            scores = _split_rows(self.head.evidence(states), rows)
             parts = torch.split(states, [len(row.ids) for row in rows])
-            means = [statement_mean(own, row) for own, row in zip(parts, rows, strict=True)]
+            means = [statement_mean(row_states, row) for row_states, row in zip(parts, rows, strict=True)]
             logits = [
-                float(self.head.logits(mean[None], found[None])) for mean, found in zip(means, scores, strict=True)
+                float(self.head.logits(mean[None], row_scores[None]))
+                for mean, row_scores in zip(means, scores, strict=True)
             ]
-        return [Judgement(logit, found.cpu()) for logit, found in zip(logits, scores, strict=True)]
+        return [Judgement(logit, row_scores.cpu()) for logit, row_scores in zip(logits, scores, strict=True)]
 
     def probability(self, logit: float) -> float:
         """The calibrated probability of "true"."""
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, self._slope * logit))))
 
 
-def _split(scores: Tensor, rows: Sequence[Row]) -> list[Tensor]:
+def _split_rows(scores: Tensor, rows: Sequence[QuestionRow]) -> list[Tensor]:
     """Scores (T, 2) of packed rows as those of each row (L, 2)."""
     split = torch.split(scores, [len(row.ids) for row in rows])
-    return [masked_scores(own[None], [row])[0] for own, row in zip(split, rows, strict=True)]
+    return [masked_scores(row_scores[None], [row])[0] for row_scores, row in zip(split, rows, strict=True)]

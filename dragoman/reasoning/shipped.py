@@ -10,7 +10,7 @@ from pathlib import Path
 WEIGHTS = Path(__file__).parent / "weights"
 
 
-def shipped(name: str) -> Path | None:
+def find_shipped(name: str) -> Path | None:
     """The folder of a shipped reader or bridge; None if the package has none of that name."""
     folder = WEIGHTS / name
     return folder if (folder / "config.json").is_file() else None

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.reasoning.structured_attention import Masks
-from dragoman.reasoning.structured_encoder import Row, StructuredEncoder
+from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder
 
 LONGEST = 48
 """Subwords of the longest answer."""
@@ -43,23 +43,23 @@ class SpanReader(nn.Module):
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
 
-    def forward(self, rows: Sequence[Row], masks: Masks | None = None) -> Tensor:
+    def forward(self, rows: Sequence[QuestionRow], masks: Masks | None = None) -> Tensor:
         """Scores (B, L, 2) of beginnings and ends; -inf outside of the context and its first position."""
         device = self.head.weight.device
-        ids, mask = padded([row.ids for row in rows], device, self.encoder.encoder.pad)
+        ids, mask = pad_rows([row.ids for row in rows], device, self.encoder.encoder.pad)
         return masked_scores(self.head(self.encoder(ids, mask, masks)[-1]).float(), rows)
 
 
-def masked_scores(scores: Tensor, rows: Sequence[Row]) -> Tensor:
+def masked_scores(scores: Tensor, rows: Sequence[QuestionRow]) -> Tensor:
     """`scores` (B, L, 2), -inf outside of the subwords of the contexts and of position 0."""
     allowed = torch.zeros(scores.shape[:2], dtype=torch.bool)
-    for number, row in enumerate(rows):
-        allowed[number, 0] = True
-        allowed[number, row.first : row.second - 1] = True
+    for index, row in enumerate(rows):
+        allowed[index, 0] = True
+        allowed[index, row.first : row.second - 1] = True
     return scores.masked_fill(~allowed.to(scores.device)[..., None], -torch.inf)
 
 
-def best_spans(scores: Tensor, row: Row, count: int) -> list[Span]:
+def best_spans(scores: Tensor, row: QuestionRow, count: int) -> list[Span]:
     """The best `count` spans of a row's `scores` (L, 2), which do not overlap; scored by how far above "no answer"."""
     first, last = row.first, row.second - 1
     if last <= first:
@@ -70,10 +70,10 @@ def best_spans(scores: Tensor, row: Row, count: int) -> list[Span]:
     none = float(scores[0].sum())
     spans: list[Span] = []
     while len(spans) < count:
-        value, place = sums.flatten().max(0)
-        if value == -torch.inf:
+        score, place = sums.flatten().max(0)
+        if score == -torch.inf:
             break
         start, end = divmod(int(place), last - first)
-        spans.append(Span(first + start, first + end, float(value) - none))
+        spans.append(Span(first + start, first + end, float(score) - none))
         sums[: end + 1, start:] = -torch.inf
     return spans

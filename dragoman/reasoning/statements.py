@@ -21,10 +21,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.reasoning.spans import masked_scores
 from dragoman.reasoning.structured_attention import Masks
-from dragoman.reasoning.structured_encoder import Row, StructuredEncoder
+from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder
 
 MODEL_TYPE = "statements"
 
@@ -53,7 +53,7 @@ class StatementHead(nn.Module):
         return both_or_neither(support(scores), said)
 
 
-def statement_mean(states: Tensor, row: Row) -> Tensor:
+def statement_mean(states: Tensor, row: QuestionRow) -> Tensor:
     """The mean (W,) of a row's states (L, W) over its statement and the special token at the end."""
     return states[row.second : len(row.ids)].mean(0)
 
@@ -80,10 +80,10 @@ class StatementReader(nn.Module):
         self.encoder = encoder
         self.head = StatementHead(encoder.encoder.width)
 
-    def forward(self, rows: Sequence[Row], masks: Masks | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, rows: Sequence[QuestionRow], masks: Masks | None = None) -> tuple[Tensor, Tensor]:
         """Logits (B,) of "true", and scores (B, L, 2) of the deciding sentence as in `spans`."""
-        ids, mask = padded([row.ids for row in rows], self.head.label.weight.device, self.encoder.encoder.pad)
+        ids, mask = pad_rows([row.ids for row in rows], self.head.label.weight.device, self.encoder.encoder.pad)
         states = self.encoder(ids, mask, masks)[-1]
         scores = masked_scores(self.head.evidence(states).float(), rows)
-        means = torch.stack([statement_mean(own, row) for own, row in zip(states, rows, strict=True)])
+        means = torch.stack([statement_mean(row_states, row) for row_states, row in zip(states, rows, strict=True)])
         return self.head.logits(means, scores), scores

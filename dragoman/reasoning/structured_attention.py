@@ -42,7 +42,7 @@ def structured_masks(languages: Tensor, share: float = 0.0, generator: torch.Gen
     bridge[:, 0] = True
     bridge[:, :, 0] = True
     seen = (languages != PADDING)[:, None, :]
-    within, across = ((mask | _drawn(mask, share, generator) | bridge) & seen for mask in (same, ~same))
+    within, across = ((mask | _draw_mask(mask, share, generator) | bridge) & seen for mask in (same, ~same))
     return Masks(within, across)
 
 
@@ -54,11 +54,11 @@ def plain_masks(languages: Tensor) -> Masks:
 
 def dropout_masks(languages: Tensor, dropped: float, generator: torch.Generator | None = None) -> Masks:
     """Masks of the baseline "structured dropout": Q alone, less a share `dropped` of the entries across languages."""
-    kept = structured_masks(languages, 1 - dropped, generator).within
-    return Masks(kept, torch.zeros_like(kept))
+    within = structured_masks(languages, 1 - dropped, generator).within
+    return Masks(within, torch.zeros_like(within))
 
 
-def _drawn(mask: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+def _draw_mask(mask: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
     if share <= 0:
         return torch.zeros_like(mask)
     return torch.rand(mask.shape, generator=generator).to(mask.device) < share
@@ -102,9 +102,13 @@ def attention_shares(query: Tensor, cross: Tensor, key: Tensor, masks: Masks) ->
     scale = query.shape[-1] ** -0.5
     scores = torch.cat([query * scale, cross * scale], -2) @ key.transpose(-1, -2)
     scores = scores if scores.dtype == torch.float64 else scores.float()
-    own, other = scores.chunk(2, -2)
+    within, across = scores.chunk(2, -2)
     both = torch.cat(
-        [own.masked_fill(~masks.within[:, None], -torch.inf), other.masked_fill(~masks.across[:, None], -torch.inf)], -1
+        [
+            within.masked_fill(~masks.within[:, None], -torch.inf),
+            across.masked_fill(~masks.across[:, None], -torch.inf),
+        ],
+        -1,
     )
     first, second = both.softmax(-1).chunk(2, -1)
     shares: Tensor = first + second
@@ -123,17 +127,23 @@ def bilingual_attention(query: Tensor, cross: Tensor, key: Tensor, value: Tensor
     def columns(x: Tensor) -> Tensor:
         return torch.cat([x[..., question, :], x[..., :1, :]], -2)
 
-    own, other = (key[..., context, :], value[..., context, :]), (columns(key), columns(value))
+    context_columns, question_columns = (key[..., context, :], value[..., context, :]), (columns(key), columns(value))
     parts = [
-        _merged(_normalised(query[..., context, :], *own), _normalised(cross[..., context, :], *other)),
-        _merged(_normalised(query[..., question, :], *other), _normalised(cross[..., question, :], *own)),
+        _merge_columns(
+            _attend_normalised(query[..., context, :], *context_columns),
+            _attend_normalised(cross[..., context, :], *question_columns),
+        ),
+        _merge_columns(
+            _attend_normalised(query[..., question, :], *question_columns),
+            _attend_normalised(cross[..., question, :], *context_columns),
+        ),
     ]
     scores = torch.cat([query[..., :1, :], cross[..., :1, :]], -2) * query.shape[-1] ** -0.5 @ key.transpose(-1, -2)
     bridge = scores.flatten(-2).softmax(-1).unflatten(-1, (2, -1)).sum(-2, keepdim=True) @ value
     return torch.cat([bridge, parts[0][..., 1:, :], parts[1]], -2)
 
 
-def _normalised(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+def _attend_normalised(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     """Mixed values, and the logarithm of their normaliser (B, H, L)."""
     if query.device.type == "cpu" and _CPU_KERNEL is not None:
         mixed, normaliser = _CPU_KERNEL(query, key, value)
@@ -142,7 +152,7 @@ def _normalised(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tens
     return scores.softmax(-1) @ value, scores.float().logsumexp(-1)
 
 
-def _merged(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
+def _merge_columns(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
     """The mixed values of two sets of columns together."""
     share = torch.sigmoid(first[1] - second[1])[..., None].to(first[0].dtype)
     return torch.lerp(second[0], first[0], share)

@@ -24,7 +24,7 @@ from dragoman.reasoning.structured_attention import CONTEXT, PADDING, QUESTION, 
 
 
 @dataclass
-class Row:
+class QuestionRow:
     """A context and a question in one row, `<s> context </s> question </s>`."""
 
     ids: list[int]
@@ -34,24 +34,24 @@ class Row:
     """Where the question's language begins: after the context's last special token."""
 
 
-def row_of(encoder: Encoder, context: Sequence[int], question: Sequence[int]) -> Row:
+def row_of(encoder: Encoder, context: Sequence[int], question: Sequence[int]) -> QuestionRow:
     """The row of two texts, given as subwords without special tokens."""
-    begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
-    head = encoder.framed(context)
-    return Row([*head, *encoder.framed(question)[begin:]], begin, len(head))
+    begin = encoder.frame([_SENTINEL]).index(_SENTINEL)
+    head = encoder.frame(context)
+    return QuestionRow([*head, *encoder.frame(question)[begin:]], begin, len(head))
 
 
 _SENTINEL = -1
 """Not the id of any subword."""
 
 
-def languages_of(rows: Sequence[Row], length: int, device: torch.device) -> Tensor:
+def languages_of(rows: Sequence[QuestionRow], length: int, device: torch.device) -> Tensor:
     """The language of each position (B, L), for `structured_masks`."""
-    found = torch.full((len(rows), length), PADDING)
-    for number, row in enumerate(rows):
-        found[number, : row.second] = CONTEXT
-        found[number, row.second : len(row.ids)] = QUESTION
-    return found.to(device)
+    languages = torch.full((len(rows), length), PADDING)
+    for index, row in enumerate(rows):
+        languages[index, : row.second] = CONTEXT
+        languages[index, row.second : len(row.ids)] = QUESTION
+    return languages.to(device)
 
 
 _masks: ContextVar[Masks | None] = ContextVar("dragoman_structured_masks", default=None)
@@ -61,40 +61,40 @@ _masks: ContextVar[Masks | None] = ContextVar("dragoman_structured_masks", defau
 class StructuredSelfAttention(nn.Module):
     """Replaces the attention block of a layer of our own form; without masks it computes the same."""
 
-    def __init__(self, own: SelfAttention) -> None:
+    def __init__(self, attention: SelfAttention) -> None:
         super().__init__()
-        self.heads = own.heads
-        self.in_projection, self.out_projection = own.in_projection, own.out_projection
-        width = own.out_projection.in_features
-        self.cross = _copied(own.in_projection.weight[:width], own.in_projection.bias[:width])
+        self.heads = attention.heads
+        self.in_projection, self.out_projection = attention.in_projection, attention.out_projection
+        width = attention.out_projection.in_features
+        self.cross = _copy_linear(attention.in_projection.weight[:width], attention.in_projection.bias[:width])
 
     def forward(self, x: Tensor, mask: Tensor | None, past: None = None) -> tuple[Tensor, None]:
         """The output (B, L, W); `mask` is used only without masks of both queries."""
-        query, key, value = (self._split(part) for part in self.in_projection(x).chunk(3, dim=-1))
+        query, key, value = (self._split_heads(part) for part in self.in_projection(x).chunk(3, dim=-1))
         masks = _masks.get()
         if masks is None:
             mixed = attend(query, key, value, mask)
         else:
-            mixed = structured_attention(query, self._split(self.cross(x)), key, value, masks)
+            mixed = structured_attention(query, self._split_heads(self.cross(x)), key, value, masks)
         return self.out_projection(mixed.transpose(1, 2).flatten(-2)), None
 
     @property
     def own_query(self) -> tuple[Tensor, Tensor]:
         """Weight and bias of Q."""
-        own, width = plain(self.in_projection), plain(self.cross).in_features
-        return own.weight[:width].detach(), own.bias[:width].detach()
+        projection, width = plain(self.in_projection), plain(self.cross).in_features
+        return projection.weight[:width].detach(), projection.bias[:width].detach()
 
-    def _split(self, x: Tensor) -> Tensor:
+    def _split_heads(self, x: Tensor) -> Tensor:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
 
 class StructuredBertAttention(nn.Module):
     """Replaces `attention.self` of a layer of transformers' BERT or XLM-R; without masks it computes the same."""
 
-    def __init__(self, own: Any) -> None:
+    def __init__(self, attention: Any) -> None:
         super().__init__()
-        self.own = own
-        self.cross = _copied(own.query.weight, own.query.bias)
+        self.own = attention
+        self.cross = _copy_linear(attention.query.weight, attention.query.bias)
 
     query = property(lambda self: self.own.query)
     key = property(lambda self: self.own.key)
@@ -103,8 +103,8 @@ class StructuredBertAttention(nn.Module):
     @property
     def own_query(self) -> tuple[Tensor, Tensor]:
         """Weight and bias of Q."""
-        own = plain(self.query)
-        return own.weight.detach(), own.bias.detach()
+        query = plain(self.query)
+        return query.weight.detach(), query.bias.detach()
 
     def forward(self, hidden_states: Tensor, *arguments: Any, **named: Any) -> Any:
         masks = _masks.get()
@@ -120,11 +120,11 @@ class StructuredBertAttention(nn.Module):
 
 def plain(layer: Any) -> nn.Linear:
     """A linear layer without the update of low rank that it may have."""
-    found: nn.Linear = getattr(layer, "own", layer)
-    return found
+    linear: nn.Linear = getattr(layer, "own", layer)
+    return linear
 
 
-def _copied(weight: Tensor, bias: Tensor) -> nn.Linear:
+def _copy_linear(weight: Tensor, bias: Tensor) -> nn.Linear:
     """A linear layer with copies of a weight and a bias."""
     layer = nn.Linear(weight.shape[1], weight.shape[0], device="meta")
     layer.weight, layer.bias = nn.Parameter(weight.detach().clone()), nn.Parameter(bias.detach().clone())
@@ -170,9 +170,9 @@ class StructuredEncoder(nn.Module):
     def queries(self) -> dict[str, Tensor]:
         """Weights and biases of each layer's own query, by the names of `cross_parameters`."""
         return {
-            f"{number}.{name}": value
-            for number, block in enumerate(self.attention)
-            for name, value in zip(("weight", "bias"), block.own_query, strict=True)
+            f"{index}.{name}": tensor
+            for index, block in enumerate(self.attention)
+            for name, tensor in zip(("weight", "bias"), block.own_query, strict=True)
         }
 
     def change_queries(self, changes: Mapping[str, Tensor]) -> None:
@@ -181,19 +181,19 @@ class StructuredEncoder(nn.Module):
         Raises:
             CheckpointError: if a name or a shape is not of this encoder.
         """
-        own = self.queries()
+        queries = self.queries()
         for name, change in changes.items():
-            if name not in own or own[name].shape != change.shape:
+            if name not in queries or queries[name].shape != change.shape:
                 raise CheckpointError(f"{name} {tuple(change.shape)} is no query of {self.encoder.name}")
-            own[name] += change
+            queries[name] += change
         self.query_changes = dict(changes)
 
     def cross_parameters(self) -> dict[str, Tensor]:
         """Weights and biases of Q_cross by layer: `3.weight` (W, W), `3.bias` (W,)."""
         return {
-            f"{number}.{name}": value
-            for number, block in enumerate(self.attention)
-            for name, value in plain(block.cross).named_parameters()
+            f"{index}.{name}": parameter
+            for index, block in enumerate(self.attention)
+            for name, parameter in plain(block.cross).named_parameters()
         }
 
     def set_cross(self, weights: Mapping[str, Tensor]) -> None:
@@ -202,13 +202,13 @@ class StructuredEncoder(nn.Module):
         Raises:
             CheckpointError: if a name or a shape is not of this encoder.
         """
-        own = self.cross_parameters()
-        for name, value in weights.items():
-            if name not in own or own[name].shape != value.shape:
-                raise CheckpointError(f"{name} {tuple(value.shape)} is no part of Q_cross of {self.encoder.name}")
+        parameters = self.cross_parameters()
+        for name, weight in weights.items():
+            if name not in parameters or parameters[name].shape != weight.shape:
+                raise CheckpointError(f"{name} {tuple(weight.shape)} is no part of Q_cross of {self.encoder.name}")
         with torch.no_grad():
-            for name, value in weights.items():
-                own[name].copy_(value)
+            for name, weight in weights.items():
+                parameters[name].copy_(weight)
 
 
 def _with_cross(layer: Any) -> Any:

@@ -21,6 +21,6 @@ def windows(length: int, room: int, overlap: int = OVERLAP) -> Iterator[tuple[in
         return
     overlap = min(overlap, room // 2)
     count = -(-(length - overlap) // (room - overlap))
-    for number in range(count):
-        start = round(number * (length - room) / (count - 1))
+    for index in range(count):
+        start = round(index * (length - room) / (count - 1))
         yield start, start + room

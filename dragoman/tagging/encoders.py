@@ -79,8 +79,8 @@ class Attention(nn.Module):
             mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=rate)
         else:
             mixed = self._relative(query, key, value, allowed, rate)
-        found: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
-        return found
+        out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
+        return out
 
     def _relative(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor, rate: float) -> Tensor:
         assert self.distances is not None
@@ -103,10 +103,10 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """States after both convolutions."""
-        kept = mask[:, None, :]
-        x = F.relu(self.inner(x.transpose(1, 2) * kept))
-        found: Tensor = self.outer(x * kept).transpose(1, 2)
-        return found
+        present = mask[:, None, :]
+        x = F.relu(self.inner(x.transpose(1, 2) * present))
+        out: Tensor = self.outer(x * present).transpose(1, 2)
+        return out
 
 
 class Block(nn.Module):
@@ -121,8 +121,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """States after the block."""
         x = self.norms[0](x + self.dropout(self.attention(x, mask)))
-        found: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x, mask)))
-        return found
+        out: Tensor = self.norms[1](x + self.dropout(self.feed_forward(x, mask)))
+        return out
 
 
 class WordEncoder(nn.Module):
@@ -173,9 +173,9 @@ class WordEncoder(nn.Module):
 
     def _lstm(self, x: Tensor, mask: Tensor) -> Tensor:
         rows = pack_padded_sequence(x, mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)
-        found, _ = pad_packed_sequence(self.lstm(rows)[0], batch_first=True, total_length=x.shape[1])
-        kept: Tensor = self.dropout(found)
-        return kept
+        states, _ = pad_packed_sequence(self.lstm(rows)[0], batch_first=True, total_length=x.shape[1])
+        out: Tensor = self.dropout(states)
+        return out
 
 
 def sinusoids(length: int, width: int) -> Tensor:

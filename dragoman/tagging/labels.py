@@ -18,29 +18,33 @@ class Span(NamedTuple):
 
 def spans(labels: Sequence[str]) -> list[Span]:
     """The spans of BIO labels; an I that continues none begins one, as in the evaluation of CoNLL."""
-    found: list[Span] = []
+    spans: list[Span] = []
     begun: tuple[int, str] | None = None
     for place, label in enumerate([*labels, OUTSIDE]):
         prefix, _, kind = label.partition("-")
         if begun is not None and (prefix != "I" or kind != begun[1]):
-            found.append(Span(begun[0], place, begun[1]))
+            spans.append(Span(begun[0], place, begun[1]))
             begun = None
         if begun is None and prefix in ("B", "I"):
             begun = place, kind
-    return found
+    return spans
 
 
-def span_f1(gold: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
+def span_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
     """The F1 of spans with their labels over all sentences; 0 where neither side has one."""
     right = total = 0
-    for one, other in zip(gold, found, strict=True):
-        expected, given = set(spans(one)), set(spans(other))
-        right += len(expected & given)
-        total += len(expected) + len(given)
+    for expected_labels, predicted_labels in zip(gold, predicted, strict=True):
+        expected_spans, predicted_spans = set(spans(expected_labels)), set(spans(predicted_labels))
+        right += len(expected_spans & predicted_spans)
+        total += len(expected_spans) + len(predicted_spans)
     return 2 * right / total if total else 0.0
 
 
-def accuracy(gold: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
+def accuracy(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
     """The share of words with the right label."""
-    right = sum(a == b for one, other in zip(gold, found, strict=True) for a, b in zip(one, other, strict=True))
+    right = sum(
+        a == b
+        for expected_labels, predicted_labels in zip(gold, predicted, strict=True)
+        for a, b in zip(expected_labels, predicted_labels, strict=True)
+    )
     return right / max(1, sum(map(len, gold)))

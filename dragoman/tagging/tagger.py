@@ -59,8 +59,8 @@ class TaggerModel(nn.Module):
 
     def emissions(self, states: Tensor, mask: Tensor) -> Tensor:
         """The score of each label, (batch, length, labels)."""
-        found: Tensor = self.output(self.encoder(states, mask)).float()
-        return found
+        emissions: Tensor = self.output(self.encoder(states, mask)).float()
+        return emissions
 
     def loss(self, states: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
         """-log p of the labels (batch, length), a word."""
@@ -73,33 +73,33 @@ class TaggerModel(nn.Module):
         """The likeliest labels (batch, length), and the probability of each."""
         emissions = self.emissions(states, mask)
         if self.crf is None:
-            shares, found = emissions.softmax(-1).max(-1)
-            return found, shares
-        found = self.crf.best(emissions, mask)
-        return found, self.crf.marginals(emissions, mask).gather(2, found[..., None])[..., 0]
+            shares, labels = emissions.softmax(-1).max(-1)
+            return labels, shares
+        labels = self.crf.best(emissions, mask)
+        return labels, self.crf.marginals(emissions, mask).gather(2, labels[..., None])[..., 0]
 
 
 @torch.inference_mode()
 def best_labels(model: TaggerModel, states: Sequence[NDArray[np.float32]]) -> list[tuple[list[int], list[float]]]:
     """The likeliest labels of sentences, and their probabilities; a sentence may have no word."""
     device = model.output.weight.device
-    found: list[tuple[list[int], list[float]]] = [([], []) for _ in states]
-    for batch in batches([len(own) for own in states], WORDS_AT_ONCE):
-        some = [number for number in batch if len(states[number])]
-        if not some:
+    best: list[tuple[list[int], list[float]]] = [([], []) for _ in states]
+    for batch in batches([len(sentence) for sentence in states], WORDS_AT_ONCE):
+        worded = [index for index in batch if len(states[index])]
+        if not worded:
             continue
-        rows, mask = padded_states([states[number] for number in some], device)
+        rows, mask = padded_states([states[index] for index in worded], device)
         labels, scores = model.best(rows, mask)
-        for number, row, shares in zip(some, labels.tolist(), scores.tolist(), strict=True):
-            size = len(states[number])
-            found[number] = row[:size], shares[:size]
-    return found
+        for index, row, shares in zip(worded, labels.tolist(), scores.tolist(), strict=True):
+            size = len(states[index])
+            best[index] = row[:size], shares[:size]
+    return best
 
 
 def padded_states(states: Sequence[NDArray[np.float32]], device: torch.device) -> tuple[Tensor, Tensor]:
     """States (batch, length, width), 0 at padding, and their mask (batch, length)."""
-    rows = pad_sequence([torch.from_numpy(own) for own in states], batch_first=True).to(device)
-    lengths = torch.tensor([len(own) for own in states], device=device)
+    rows = pad_sequence([torch.from_numpy(sentence) for sentence in states], batch_first=True).to(device)
+    lengths = torch.tensor([len(sentence) for sentence in states], device=device)
     return rows, torch.arange(rows.shape[1], device=device)[None, :] < lengths[:, None]
 
 
@@ -116,10 +116,10 @@ class Tagger:
     def tag(self, texts: Sequence[str]) -> list[list[Tag]]:
         """The tags of each text, in order; offsets are code points."""
         places, states = word_states(self.encoder, self.layer, texts)
-        found = best_labels(self.model, states)
+        labelled = best_labels(self.model, states)
         return [
             self._tags(text, offsets, labels, shares)
-            for text, offsets, (labels, shares) in zip(texts, places, found, strict=True)
+            for text, offsets, (labels, shares) in zip(texts, places, labelled, strict=True)
         ]
 
     def _tags(self, text: str, offsets: list[tuple[int, int]], labels: list[int], shares: list[float]) -> list[Tag]:
@@ -128,13 +128,13 @@ class Tagger:
             parts = [(span.start, span.end, span.label) for span in spans(named)]
         else:
             parts = [(place, place + 1, label) for place, label in enumerate(named)]
-        found = []
+        tags = []
         for first, end, label in parts:
             while end > first + 1 and text[slice(*offsets[end - 1])] in APOSTROPHES:
                 end -= 1  # that of a possessive plural is no part of the name
             start, stop = offsets[first][0], offsets[end - 1][1]
-            found.append(Tag(text[start:stop], start, stop, label, min(shares[first:end])))
-        return found
+            tags.append(Tag(text[start:stop], start, stop, label, min(shares[first:end])))
+        return tags
 
 
 def save_tagger(
@@ -150,14 +150,14 @@ def save_tagger(
     The pretrained encoder is named, not written, except for the weights of it that were `changed`. These are written in
     float32: bfloat16 would round away most of what a small learning rate has changed.
     """
-    own = {"labels": list(labels), "crf": model.crf is not None, "word_encoder": asdict(model.encoder.config)}
-    own |= {"encoder": pretrained.name, "encoder_checksum": pretrained.checksum, "width": pretrained.width}
+    identity = {"labels": list(labels), "crf": model.crf is not None, "word_encoder": asdict(model.encoder.config)}
+    identity |= {"encoder": pretrained.name, "encoder_checksum": pretrained.checksum, "width": pretrained.width}
     if changed:
-        own |= {"fine_tuned": True}
-    tensors = {name: value.to(torch.bfloat16) for name, value in model.state_dict().items()}
-    tensors |= {f"{CHANGED}{name}": value.float() for name, value in changed.items()}
+        identity |= {"fine_tuned": True}
+    tensors = {name: tensor.to(torch.bfloat16) for name, tensor in model.state_dict().items()}
+    tensors |= {f"{CHANGED}{name}": tensor.float() for name, tensor in changed.items()}
     with atomic_folder(folder) as unfinished:
-        config = {"model_type": MODEL_TYPE, **about, **own, "tokenizer": pretrained.tokenizer_checksum}
+        config = {"model_type": MODEL_TYPE, **about, **identity, "tokenizer": pretrained.tokenizer_checksum}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         write_tensors(unfinished, tensors)
 
@@ -173,17 +173,19 @@ def load_tagger(folder: Path, encoder: SentenceEncoder, device: str = "cpu") -> 
         raise CheckpointError(f"{folder / CONFIG}: its model_type is {about.get('model_type')!r}, not {MODEL_TYPE!r}")
     pretrained = encoder.encoder
     here = {"encoder": pretrained.name, "encoder_checksum": pretrained.checksum, "width": encoder.width}
-    for name, value in (here | {"tokenizer": pretrained.tokenizer_checksum}).items():
-        if about.get(name) != value:
-            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and what is here is {value!r}")
+    for name, expected in (here | {"tokenizer": pretrained.tokenizer_checksum}).items():
+        if about.get(name) != expected:
+            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and what is here is {expected!r}")
     try:
-        known = {field.name for field in fields(EncoderConfig)}
-        config = EncoderConfig(**{name: value for name, value in about["word_encoder"].items() if name in known})
+        names = {field.name for field in fields(EncoderConfig)}
+        config = EncoderConfig(**{name: setting for name, setting in about["word_encoder"].items() if name in names})
         labels, layer = [str(label) for label in about["labels"]], int(about["layer"])
-        tensors = {name: value.float() for name, value in read_tensors(folder).items()}
+        tensors = {name: tensor.float() for name, tensor in read_tensors(folder).items()}
         if about.get("fine_tuned"):
-            own = {name.removeprefix(CHANGED): tensors.pop(name) for name in list(tensors) if name.startswith(CHANGED)}
-            encoder = _changed(pretrained.name, own, layer, device)
+            changes = {
+                name.removeprefix(CHANGED): tensors.pop(name) for name in list(tensors) if name.startswith(CHANGED)
+            }
+            encoder = _load_changed_encoder(pretrained.name, changes, layer, device)
         positions = tensors.get("encoder.positions")
         model = TaggerModel(encoder.width, len(labels), config, crf=bool(about["crf"]), positions=positions)
         assert isinstance(about["spans"], bool) and 0 <= layer <= encoder.layer
@@ -193,13 +195,13 @@ def load_tagger(folder: Path, encoder: SentenceEncoder, device: str = "cpu") -> 
     return Tagger(model.to(device), encoder, about, str(about.get("name", folder.name)))
 
 
-def _changed(name: str, weights: Mapping[str, Tensor], layer: int, device: str) -> SentenceEncoder:
+def _load_changed_encoder(name: str, weights: Mapping[str, Tensor], layer: int, device: str) -> SentenceEncoder:
     """The pretrained encoder with weights that learned."""
     encoder = load_encoder(name, device)
-    own = dict(encoder.named_parameters())
+    parameters = dict(encoder.named_parameters())
     with torch.no_grad():
-        for part, value in weights.items():
-            if own[part].shape != value.shape:
-                raise ValueError(f"{part}: its shape is {tuple(value.shape)}, not {tuple(own[part].shape)}")
-            own[part].copy_(value)
+        for part, weight in weights.items():
+            if parameters[part].shape != weight.shape:
+                raise ValueError(f"{part}: its shape is {tuple(weight.shape)}, not {tuple(parameters[part].shape)}")
+            parameters[part].copy_(weight)
     return SentenceEncoder(encoder, layer)

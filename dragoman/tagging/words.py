@@ -34,18 +34,18 @@ def word_offsets(text: str, subwords: Sequence[tuple[int, int]]) -> Offsets:
     Scripts without spaces are divided as the `subwords` (their offsets in the text) divide them.
     """
     starts = {start for start, _ in subwords}
-    found: Offsets = []
+    offsets: Offsets = []
     for match in _WORD.finditer(text):
         if match["unspaced"] is None:
-            found.append(match.span())
+            offsets.append(match.span())
             continue
         begin = match.start()
         for place in range(match.start() + 1, match.end()):
             if place in starts:
-                found.append((begin, place))
+                offsets.append((begin, place))
                 begin = place
-        found.append((begin, match.end()))
-    return found
+        offsets.append((begin, match.end()))
+    return offsets
 
 
 def word_states(
@@ -59,16 +59,16 @@ def word_states(
     places = (
         list(words)
         if words is not None
-        else [word_offsets(text, own.offsets) for text, own in zip(texts, tokens, strict=True)]
+        else [word_offsets(text, encoded.offsets) for text, encoded in zip(texts, tokens, strict=True)]
     )
-    found: list[NDArray[np.float32]] = []
-    for offsets, own in zip(places, tokens, strict=True):
+    word_means: list[NDArray[np.float32]] = []
+    for offsets, encoded in zip(places, tokens, strict=True):
         states = np.zeros((len(offsets), encoder.width), np.float32)
-        starts = np.array([start for start, _ in own.offsets], np.int64)
-        ends = np.array([end for _, end in own.offsets], np.int64)
+        starts = np.array([start for start, _ in encoded.offsets], np.int64)
+        ends = np.array([end for _, end in encoded.offsets], np.int64)
         for row, (start, end) in zip(states, offsets, strict=True):
-            inside = own.states[(starts < end) & (ends > start)]
+            inside = encoded.states[(starts < end) & (ends > start)]
             if len(inside):
                 row[:] = inside.mean(0) * encoder.width**0.5
-        found.append(states)
-    return places, found
+        word_means.append(states)
+    return places, word_means

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.tokenizer import BOS, EOS, MASK, PAD, SPECIAL_TOKENS
 from dragoman.backbone.veco import Veco
 from dragoman_lab.backbone.corpus import Ids, Pairs
@@ -48,7 +48,7 @@ class Masked:
 
 def pad(rows: Sequence[Ids]) -> Side:
     """`<s> row </s>` of each row, padded at the end to the longest."""
-    return Side(*padded([[BOS, *row.tolist(), EOS] for row in rows], torch.device("cpu")))
+    return Side(*pad_rows([[BOS, *row.tolist(), EOS] for row in rows], torch.device("cpu")))
 
 
 def concatenate(x: Side, y: Side) -> Side:

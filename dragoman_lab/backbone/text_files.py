@@ -15,7 +15,7 @@ from pathlib import Path
 
 import regex
 
-from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+from dragoman.files.streams import StreamFault, file_parts, lines, unpack
 
 PAIR = regex.compile(r"([a-z]{2,3})-([a-z]{2,3})(\.tsv(\.gz)?)?")
 RAW_FILE = regex.compile(r"([a-z]{2,3})\..*\.?txt(\.gz)?")
@@ -43,7 +43,7 @@ class TextFile:
         """
         number = 0
         try:
-            for number, content in lines(unpacked(file_parts(self.path)), LONGEST):
+            for number, content in lines(unpack(file_parts(self.path)), LONGEST):
                 if content is None:
                     raise CorpusError(f"{self.path}, line {number}: longer than {LONGEST} bytes")
                 columns = tuple(part.strip() for part in content.decode().split("\t"))

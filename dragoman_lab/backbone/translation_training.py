@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dragoman.backbone.checkpoints import load_veco
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.seq2seq import Seq2Seq, translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords
 from dragoman.backbone.translator import save_seq2seq
@@ -113,6 +113,6 @@ class TranslationLoss:
 
     def _loss(self, source: list[Ids], target: list[Ids], language: str, device: torch.device) -> Tensor:
         start = self._subwords.special(f"<to:{language}>")
-        encoder_input = padded([[BOS, *row.tolist(), EOS] for row in source], device)
-        decoder_input = padded([[start, *row.tolist(), EOS] for row in target], device)
+        encoder_input = pad_rows([[BOS, *row.tolist(), EOS] for row in source], device)
+        decoder_input = pad_rows([[start, *row.tolist(), EOS] for row in target], device)
         return translation_loss(self._model, encoder_input, decoder_input, self._smoothing)

@@ -22,7 +22,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import Token, content_terms
 from dragoman.ranking.attention import Words
-from dragoman.ranking.passages import read
+from dragoman.ranking.passages import tokenize_texts
 from dragoman_lab.backbone.text_files import TextFile
 from dragoman_lab.evaluation.local_service import LocalService
 from dragoman_lab.evaluation.test_collection import Benchmark
@@ -88,7 +88,7 @@ class Writer:
         return self._known[key]
 
     def _text(self, text: str, words: Words) -> int:
-        return self._lists.text(read(self._encoder, [text], [words.spans])[0], words.terms)
+        return self._lists.text(tokenize_texts(self._encoder, [text], [words.spans])[0], words.terms)
 
     def write(self, folder: Path, made_from: str) -> None:
         table = self._view.analysed if self._view is not None else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dragoman.ranking.attention import Direction, Links
-from dragoman.ranking.passages import Read
+from dragoman.ranking.passages import TokenizedText
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import Source
@@ -23,8 +23,8 @@ from dragoman_lab.ranking.lists import CandidateList, Lists, checksum_of
 class Example:
     """A query with its documents, of which only the first is relevant, and their first-stage scores."""
 
-    query: Read
-    documents: list[Read]
+    query: TokenizedText
+    documents: list[TokenizedText]
     scores: list[float]
     links: list[Links]
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.ranking.about import Floats, RerankerAbout, StandaloneAbout, interpolated
+from dragoman.ranking.about import Floats, RerankerAbout, StandaloneAbout, interpolate
 from dragoman.ranking.mart import Mart
 from dragoman.ranking.scoring import Scorer
 from dragoman_lab.ranking.lists import Lists, ListsError
@@ -56,7 +56,7 @@ class Question:
     def scores(self, weights: Weights) -> Floats:
         """The weighted scores of the candidates."""
         model = weights.model * self.model + weights.share * self.shares
-        return interpolated(model, self.first_stage, weights.first_stage)
+        return interpolate(model, self.first_stage, weights.first_stage)
 
     def average_precision(self, weights: Weights) -> float:
         return average_precision(self.scores(weights), self.relevant, self.count)
@@ -122,7 +122,7 @@ def _questions(scorer: Scorer, lists: Lists, about: RerankerAbout, queries: int)
     for one, documents in rows:
         yield Question(
             np.asarray([candidate.score for candidate in one.candidates]),
-            np.asarray(scorer.values(documents)),
+            np.asarray(scorer.scores(documents)),
             np.asarray(scorer.shares(documents)),
             [candidate.relevant for candidate in one.candidates],
             one.relevant,

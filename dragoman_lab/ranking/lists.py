@@ -23,7 +23,7 @@ from dragoman.backbone.checkpoints import read_json
 from dragoman.files.atomic import atomic_folder
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, Direction, ExtraLinks, Links, TranslationReference, Words
-from dragoman.ranking.passages import Read
+from dragoman.ranking.passages import TokenizedText
 
 FORMAT = "dragoman-lists-1"
 _ARRAYS, _ABOUT, _TABLE = "lists.safetensors", "lists.json", "table.safetensors"
@@ -84,10 +84,12 @@ class Lists:
         """The terms of all texts."""
         return frozenset(self._terms)
 
-    def text(self, number: int) -> Read:
+    def text(self, number: int) -> TokenizedText:
         """A tokenized text."""
         begin, end = (int(self._arrays["id_ends"][index]) for index in (number, number + 1))
-        return Read(self._arrays["ids"][begin:end].tolist(), self._arrays["pieces"][begin:end].astype(np.int64))
+        return TokenizedText(
+            self._arrays["ids"][begin:end].tolist(), self._arrays["pieces"][begin:end].astype(np.int64)
+        )
 
     def links(self, query: int, texts: Sequence[int], direction: Direction, placebo: bool = False) -> list[Links]:
         """The links between the words of a query and of each text; none if `placebo`."""
@@ -112,7 +114,7 @@ class ListsWriter:
         self._names: list[str] = []
         self._lists: list[CandidateList] = []
 
-    def text(self, text: Read, terms: Sequence[str]) -> int:
+    def text(self, text: TokenizedText, terms: Sequence[str]) -> int:
         """Add a text and its words' terms; its number."""
         self._columns["ids"] += text.ids
         self._columns["pieces"] += text.pieces.tolist()

@@ -26,7 +26,7 @@ from dragoman.ranking.checkpoints import check_whole, fill_mart, load_mart, save
 from dragoman.ranking.late import folder_of
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import passages
-from dragoman.ranking.scoring import Scorer, padded_states, pooled
+from dragoman.ranking.scoring import Scorer, padded_states, pool_passages
 from dragoman_lab.backbone.config import ConfigError, TrainingConfig, used_layers
 from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
@@ -241,7 +241,7 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
         owner += [bounds[-1] + row.document for row in new_rows]
         rows += new_rows
         bounds.append(bounds[-1] + len(example.documents))
-    scores = model(pooled(partial(padded_states, model), rows, config.tokens), owner)
+    scores = model(pool_passages(partial(padded_states, model), rows, config.tokens), owner)
     first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
     ranked = scores + config.first_stage * first.clamp_min(LEAST_SHARE).log()
     lists = [ranked[begin:end] for begin, end in pairwise(bounds)]

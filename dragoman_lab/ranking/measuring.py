@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.ranking.about import StandaloneAbout, interpolated, standalone
+from dragoman.ranking.about import StandaloneAbout, interpolate, standalone
 from dragoman.ranking.attention import Direction
-from dragoman.ranking.passages import Passage, shortened
+from dragoman.ranking.passages import Passage, shorten_query
 from dragoman.ranking.scoring import AnyScorer
 from dragoman_lab.ranking.lists import CandidateList, Lists
 
@@ -37,13 +37,13 @@ class Scored:
     """Number of relevant documents, retrieved or not."""
 
     def average_precision(self, weight: float | None, about: StandaloneAbout | None = None) -> float:
-        """Average precision of the order by `standalone` and `interpolated`, ties in first-stage order.
+        """Average precision of the order by `standalone` and `interpolate`, ties in first-stage order.
 
         With `weight` None, that of the first stage alone; without `about`, the model scores are used unchanged.
         """
         first = np.asarray(self.first_stage)
         scores = standalone(np.asarray(self.model), np.asarray(self.shares), about)
-        final = first if weight is None else interpolated(scores, first, weight)
+        final = first if weight is None else interpolate(scores, first, weight)
         return average_precision(final, self.relevant, self.count)
 
 
@@ -78,7 +78,7 @@ def rows_of_lists(
         one = replace(whole, candidates=whole.candidates[:depth])
         texts = [candidate.text for candidate in one.candidates]
         links = lists.links(one.query, texts, direction, placebo)
-        query = shortened(scorer.encoder, lists.text(one.query))
+        query = shorten_query(scorer.encoder, lists.text(one.query))
         yield one, scorer.rows(query, [lists.text(text) for text in texts], links)
 
 
@@ -100,7 +100,7 @@ def score_lists(
     rows = rows_of_lists(scorer, lists, depth=depth, queries=queries, direction=direction, placebo=placebo)
     while some := list(islice(rows, LISTS_AT_ONCE)):
         documents = [document for _, own in some for document in own]
-        values, shares = iter(scorer.values(documents)), iter(scorer.shares(documents))
+        values, shares = iter(scorer.scores(documents)), iter(scorer.shares(documents))
         for one, own in some:
             found.append(
                 Scored(

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.reasoning.reading import LEAST_ROOM
+from dragoman.reasoning.question_answering import LEAST_ROOM
 from dragoman.reasoning.spans import LONGEST
-from dragoman.reasoning.structured_encoder import Row, row_of
+from dragoman.reasoning.structured_encoder import QuestionRow, row_of
 from dragoman.reasoning.windows import windows
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import Source
@@ -60,7 +60,7 @@ class Tokenized:
 class RowBatch:
     """Rows with the positions of the beginnings and ends of their answers; (0, 0) where there is none."""
 
-    rows: list[Row]
+    rows: list[QuestionRow]
     answers: list[list[tuple[int, int]]]
     bilingual: bool
     known: list[bool]

@@ -10,7 +10,15 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.reasoning.reading import ANSWERS, Answer, Calibration, Request, Scorer, log_length, read
+from dragoman.reasoning.question_answering import (
+    ANSWERS,
+    Answer,
+    Calibration,
+    Request,
+    Scorer,
+    answer_requests,
+    log_length,
+)
 from dragoman_lab.reasoning.answers import f1
 from dragoman_lab.reasoning.examples import Example
 
@@ -69,7 +77,7 @@ def served(scorer: Scorer, examples: Sequence[Example]) -> list[Served]:
             if texts:
                 groups.append((example, range(len(requests), len(requests) + len(texts)), texts[0] is example.context))
                 requests += [Request(example.question, text, example.bilingual) for text in texts]
-    answers = read(scorer, requests, ANSWERS)
+    answers = answer_requests(scorer, requests, ANSWERS)
     lengths = [len(one.ids) for one in scorer.encoder.subwords([one.context for one in requests])]
     found = []
     for example, places, answered in groups:

@@ -21,12 +21,12 @@ from torch.nn import functional as F
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, read_tensors, write_tensors
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.files.atomic import atomic_folder
 from dragoman.reasoning.deltas import encoder_of, load_cross, save_cross
 from dragoman.reasoning.structured_attention import Masks, plain_masks, structured_masks
-from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
+from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder, languages_of, row_of
 from dragoman_lab.backbone.config import ConfigError, TrainingConfig
 from dragoman_lab.backbone.corpus import Corpus, Pairs, Position, prepare
 from dragoman_lab.backbone.loop import Report, Source, Trainer, pairs_of
@@ -125,7 +125,7 @@ class CrossQueryModel(nn.Module):
             for parameter in encoder.cross_parameters().values():
                 parameter.requires_grad_(True)
 
-    def forward(self, rows: Sequence[Row], ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, rows: Sequence[QuestionRow], ids: Tensor, mask: Tensor) -> Tensor:
         """The last states (B, L, W) of rows whose padded ids may be masked."""
         languages = languages_of(rows, ids.shape[1], ids.device)
         masks = structured_masks(languages)
@@ -140,7 +140,7 @@ class CrossQueryModel(nn.Module):
 class ParallelRows:
     """Rows of parallel sentences."""
 
-    rows: list[Row]
+    rows: list[QuestionRow]
 
     @property
     def tokens(self) -> int:
@@ -152,7 +152,7 @@ def masked_loss(
 ) -> Mapping[str, Tensor]:
     """Cross-entropy of 15% of the subwords: 80% of them masked, 10% replaced by another, 10% as they are."""
     encoder, head = model.encoder.encoder, model.head
-    ids, mask = padded([row.ids for row in batch.rows], torch.device("cpu"), encoder.pad)
+    ids, mask = pad_rows([row.ids for row in batch.rows], torch.device("cpu"), encoder.pad)
     targets = head.places.cpu()[ids] if isinstance(head.places, Tensor) else ids
     special = torch.zeros_like(mask)
     for number, row in enumerate(batch.rows):

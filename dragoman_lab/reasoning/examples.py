@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dragoman.files.atomic import atomic_file
-from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+from dragoman.files.streams import StreamFault, file_parts, lines, unpack
 
 LONGEST_LINE = 4 << 20
 T = TypeVar("T")
@@ -94,8 +94,8 @@ def read_records(path: Path, of: Callable[[dict[str, Any]], T]) -> Iterator[T]:
     """
     number = 0
     try:
-        for line in lines(unpacked(file_parts(path)), LONGEST_LINE):
-            number = line.number
+        for line in lines(unpack(file_parts(path)), LONGEST_LINE):
+            number = line.line_number
             if line.content is None:
                 raise ValueError("longer than 4 MiB")
             yield of(json.loads(line.content))

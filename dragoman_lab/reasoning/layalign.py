@@ -203,7 +203,7 @@ def train_layalign(
     trainer = Trainer(
         model,
         lambda batch, _generator, device: {
-            "answers": model.loss(learned.states.read(batch.places, device), batch.prompts)
+            "answers": model.loss(learned.states.read_batch(batch.places, device), batch.prompts)
         },
         ("answers",),
         source_of(learned, config, checksum_of([*files, *tuning_files])),
@@ -290,5 +290,5 @@ def measured(model: LayAlign, found: Material, tokens: int) -> Mapping[str, floa
 
 
 def _losses(model: LayAlign, found: Material, places: Sequence[int], device: torch.device) -> list[float]:
-    values: Any = model.losses(found.states.read(places, device), [found.prompts[place] for place in places])
+    values: Any = model.losses(found.states.read_batch(places, device), [found.prompts[place] for place in places])
     return [float(one) for one in values]

@@ -19,7 +19,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.reasoning.deltas import load_cross, save_deltas
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import PaddedScorer, Request, Scorer, read
+from dragoman.reasoning.question_answering import PaddedScorer, Request, Scorer, answer_requests
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of
@@ -233,7 +233,7 @@ def measured(model: SpanReader, examples: Sequence[Example], structured: bool) -
 def measures_of(scorer: Scorer, examples: Sequence[Example]) -> Mapping[str, float]:
     """F1 and exact match of the best spans, all of them, and of examples in one language and in two."""
     requests = [Request(one.question, one.context, one.bilingual) for one in examples]
-    found = read(scorer, requests)
+    found = answer_requests(scorer, requests)
     totals: dict[str, list[float]] = {}
     for example, answers in zip(examples, found, strict=True):
         text = answers[0].text if answers else ""

@@ -23,7 +23,7 @@ from dragoman.backbone.padding import batches
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
 from dragoman.reasoning.structured_attention import Masks, dropout_masks, joined_masks, structured_masks
-from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
+from dragoman.reasoning.structured_encoder import QuestionRow, languages_of, row_of
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Source, Trainer
@@ -196,7 +196,7 @@ def judged(model: StatementReader, examples: Sequence[Example], structured: bool
     return found
 
 
-def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[Row]:
+def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[QuestionRow]:
     """The rows of examples, each with its whole context.
 
     Raises:
@@ -214,7 +214,7 @@ def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[Row]:
 
 
 def _reading_masks(
-    model: StatementReader, rows: Sequence[Row], bilingual: Sequence[bool], structured: bool
+    model: StatementReader, rows: Sequence[QuestionRow], bilingual: Sequence[bool], structured: bool
 ) -> Masks | None:
     if not structured or not any(bilingual):
         return None

@@ -79,8 +79,8 @@ def linked_words(
         group = [found[place] for place in places]
         answers = encoder.subwords([one.answer for one in group])
         with autocast(device.type):
-            english = read_texts(encoder, [encoder.framed(one.ids) for one in answers], device)
-            read = states.read(places, device)
+            english = read_texts(encoder, [encoder.frame(one.ids) for one in answers], device)
+            read = states.read_batch(places, device)
         means = [one.states[layer][one.mask].float().mean(0) for one in (read, english)]
         for number, (one, answer) in enumerate(zip(group, answers, strict=True)):
             size, last = int(read.mask[number].sum()), len(answer.ids) + 1

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.backbone.padding import batches, padded
+from dragoman.backbone.padding import batches, pad_rows
 from dragoman.tagging.tagger import TaggerModel
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.tagging.sentences import Sentence, SentencesError
@@ -50,11 +50,11 @@ class SubwordSentences:
         """
         self.sentences = list(sentences)
         prefix = encoder.subwords([encoder.prefixes[KIND]])[0].ids if KIND in encoder.prefixes else []
-        before = encoder.framed([_SENTINEL]).index(_SENTINEL) + len(prefix)
+        before = encoder.frame([_SENTINEL]).index(_SENTINEL) + len(prefix)
         self.rows: list[list[int]] = []
         self.words: list[list[tuple[int, int]]] = []
         for one, own in zip(sentences, encoder.subwords([one.text for one in sentences]), strict=True):
-            row = encoder.framed([*prefix, *own.ids])
+            row = encoder.frame([*prefix, *own.ids])
             if len(row) > encoder.max_length:
                 raise SentencesError(f"a sentence is longer than {encoder.name} reads: {one.text[:60]}")
             self.rows.append(row)
@@ -114,7 +114,7 @@ class FineTuned(nn.Module):
         """The states (batch, words, width) that `word_states` has, and their mask (batch, words)."""
         encoder = self.encoder
         device = self.tagger.output.weight.device
-        ids, mask = padded(rows, device, encoder.pad)
+        ids, mask = pad_rows(rows, device, encoder.pad)
         states = F.normalize(encoder(ids, mask)[self._layer].float(), dim=-1) * encoder.width**0.5
         found = []
         for own, places in zip(states, words, strict=True):
@@ -161,7 +161,7 @@ def _word_tables(encoder: Encoder) -> list[Tensor]:
 def _used(encoder: Encoder, layer: int) -> list[tuple[str, nn.Parameter]]:
     """The parameters that the states of a layer depend on."""
     encoder.requires_grad_(True)
-    ids, mask = padded([encoder.framed([encoder.pad])], next(encoder.parameters()).device, encoder.pad)
+    ids, mask = pad_rows([encoder.frame([encoder.pad])], next(encoder.parameters()).device, encoder.pad)
     (encoder(ids, mask)[layer] ** 2).sum().backward()
     found = [(name, own) for name, own in encoder.named_parameters() if own.grad is not None]
     encoder.zero_grad(set_to_none=True)

@@ -75,7 +75,7 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.gguf"
     path.write_bytes(b"GGUF and nothing else")
     with pytest.raises(CheckpointError, match=r"other\.gguf: its SHA-256 is .*; reinstall it"):
-        smollm2.converted(tmp_path / "llm", path)
+        smollm2.convert_checkpoint(tmp_path / "llm", path)
     with pytest.raises(CheckpointError, match=r"nothing\.gguf: cannot be read"):
-        smollm2.converted(tmp_path / "llm", tmp_path / "nothing.gguf")
+        smollm2.convert_checkpoint(tmp_path / "llm", tmp_path / "nothing.gguf")
     assert not (tmp_path / "llm").exists()

@@ -8,7 +8,7 @@ import torch
 
 from dragoman.backbone.encoder import VecoEncoder
 from dragoman.backbone.sentences import UNRELATED, SentenceEncoder
-from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
+from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut_evenly
 from dragoman.deadline import deadline
 from tests.backbone.samples import SENTENCES, raw_lines, tiny
 
@@ -35,7 +35,7 @@ def test_rows_have_length_one_and_do_not_depend_on_each_other(encoder: VecoEncod
 def test_a_long_text_is_the_mean_over_its_windows(encoder: VecoEncoder) -> None:
     text = raw_lines("sw")[0] * 5
     ids = encoder.vocabulary.ids([text])[0]
-    windows = cut(ids, 30)
+    windows = cut_evenly(ids, 30)
     assert len(windows) > 3
     states = []
     with torch.no_grad():

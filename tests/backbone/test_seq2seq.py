@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.seq2seq import Seq2Seq, beam_search, translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS, PAD
 from dragoman.backbone.veco import attention_mask
@@ -25,7 +25,7 @@ def model(vocabulary: int = 40, layers: int = 2, seed: int = 0, width: int = 32)
 
 
 def sources(*rows: list[int]) -> tuple[Tensor, Tensor]:
-    return padded([[BOS, *row, EOS] for row in rows], CPU)
+    return pad_rows([[BOS, *row, EOS] for row in rows], CPU)
 
 
 def logits_after(seq: Seq2Seq, ids: Tensor, mask: Tensor, written: list[int]) -> Tensor:
@@ -80,7 +80,7 @@ def test_incremental_decoding_equals_full_decoding() -> None:
 
 def test_the_loss_counts_the_targets_tokens_alone() -> None:
     seq, source = model(), sources([7, 8, 9], [10])
-    target = padded([[START, 11, 12, EOS], [START, 13, EOS]], CPU)
+    target = pad_rows([[START, 11, 12, EOS], [START, 13, EOS]], CPU)
     wanted = [[11, 12, EOS], [13, EOS]]
     found = []
     for row, tokens in enumerate(wanted):
@@ -165,7 +165,7 @@ def test_it_learns_a_cipher() -> None:
         for group in optimizer.param_groups:
             group["lr"] = 3e-3 * min(1.0, (step + 1) / 50) * (1 - step / 320)
         chosen = [rows[number] for number in random.integers(0, 200, 40)]
-        written = padded([[START, *(cipher[one] for one in row), EOS] for row in chosen], CPU)
+        written = pad_rows([[START, *(cipher[one] for one in row), EOS] for row in chosen], CPU)
         loss = translation_loss(seq, sources(*chosen), written, 0.0)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.backbone.tokenizer import BYTES, SPECIAL_TOKENS, UNKNOWN, Subwords, cut
+from dragoman.backbone.tokenizer import BYTES, SPECIAL_TOKENS, UNKNOWN, Subwords, cut_evenly
 from dragoman_lab.backbone.text_files import CorpusError, TextFile
 from dragoman_lab.backbone.vocabulary import _sample, language_sizes, smoothed, train_subwords
 from tests.backbone.samples import all_ids
@@ -151,7 +151,7 @@ def test_malformed_text_is_refused(tmp_path: Path) -> None:
 
 @given(st.lists(st.integers(), max_size=40), st.integers(1, 12))
 def test_parts_have_similar_length_and_lose_nothing(ids: list[int], room: int) -> None:
-    parts = cut(ids, room)
+    parts = cut_evenly(ids, room)
     assert [one for part in parts for one in part] == ids
     assert all(len(part) <= room for part in parts)
     assert len(parts) == max(1, -(-len(ids) // room))

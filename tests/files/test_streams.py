@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.files.streams import Line, NotGzip, StreamFault, StreamTooLarge, file_parts, lines, unpacked
+from dragoman.files.streams import Line, NotGzip, StreamFault, StreamTooLarge, file_parts, lines, unpack
 
 PARTS = st.lists(st.binary(max_size=30), max_size=12)
 
 
 def _unpack(*parts: bytes, limit: int | None = 1 << 30, ratio: int | None = 200, gzip: bool = False) -> bytes:
-    return b"".join(unpacked(parts, limit=limit, ratio=ratio, gzip=gzip))
+    return b"".join(unpack(parts, limit=limit, ratio=ratio, gzip=gzip))
 
 
 def _cut(body: bytes, places: list[int]) -> list[bytes]:
@@ -71,7 +71,7 @@ def test_a_gzip_bomb_is_refused_long_before_it_is_unpacked():
     bomb = gzip.compress(b"\0" * (64 << 20))
     produced = 0
     with pytest.raises(StreamTooLarge, match="200 times"):
-        for part in unpacked([bomb], limit=1 << 40, ratio=200):
+        for part in unpack([bomb], limit=1 << 40, ratio=200):
             produced += len(part)
     assert produced <= 17 << 20
 
@@ -94,7 +94,7 @@ def test_what_came_before_a_fault_is_there_already():
         yield gzip.compress(b"one\ntwo\nthr")
         raise ConnectionError
 
-    found = lines(unpacked(parts()), 10)
+    found = lines(unpack(parts()), 10)
     assert [next(found), next(found)] == [(1, b"one"), (2, b"two")]
     with pytest.raises(ConnectionError):
         next(found)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import Direction, Words
-from dragoman.ranking.mixed_attention import Row
+from dragoman.ranking.mixed_attention import PassageRow
 
 
 def probability(query: str, passage: str, table: Table, direction: Direction, threshold: float) -> float:
@@ -25,7 +25,7 @@ def probability(query: str, passage: str, table: Table, direction: Direction, th
 
 
 def dense(
-    row: Row, query: Words, passage: Words, length: int, table: Table, direction: Direction, threshold: float
+    row: PassageRow, query: Words, passage: Words, length: int, table: Table, direction: Direction, threshold: float
 ) -> Tensor:
     """M (length, length) of one row."""
     side = [""] * length

@@ -15,7 +15,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import words
 from dragoman.ranking.attention import Words
-from dragoman.ranking.passages import read
+from dragoman.ranking.passages import tokenize_texts
 from dragoman_lab.ranking.lists import Candidate, CandidateList, ListsWriter
 from tests.backbone.samples import SENTENCES, tiny
 
@@ -90,7 +90,7 @@ class _Lists:
 
     def _text(self, text: str, language: str) -> int:
         found = split(text, language)
-        return self.writer.text(read(self.encoder, [text], [found.spans])[0], found.terms)
+        return self.writer.text(tokenize_texts(self.encoder, [text], [found.spans])[0], found.terms)
 
 
 def config_table(folder: Path, encoder: Path, **changes: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import words
 from dragoman.ranking.attention import NO_LINKS, Direction, Ints, TranslationReference, Words, word_of_pieces
-from dragoman.ranking.mixed_attention import Mixing, Row
+from dragoman.ranking.mixed_attention import Mixing, PassageRow
 from tests.ranking.dense_reference import dense
 
 VOCABULARY = [
@@ -77,7 +77,7 @@ def test_mixing_is_the_product_with_the_matrix_written_out(
     rows = []
     for (query, query_pieces), (passage, passage_pieces) in texts:
         links = TranslationReference(query, table, direction=direction, threshold=threshold).links(passage)
-        rows.append(Row(1, query_pieces, len(query_pieces) + 2, passage_pieces, links))
+        rows.append(PassageRow(1, query_pieces, len(query_pieces) + 2, passage_pieces, links))
     length = max(row.second + len(row.passage) + 1 for row in rows) + padding
     h = torch.randn(len(rows), length, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     mixed = Mixing.of(rows, length, CPU)(h)
@@ -89,7 +89,7 @@ def test_mixing_is_the_product_with_the_matrix_written_out(
 
 @given(sides(least=1), sides(least=1))
 def test_without_links_only_the_pieces_of_a_word_mix(query: tuple[Words, Ints], passage: tuple[Words, Ints]) -> None:
-    row = Row(1, query[1], len(query[1]) + 2, passage[1], NO_LINKS)
+    row = PassageRow(1, query[1], len(query[1]) + 2, passage[1], NO_LINKS)
     length = row.second + len(passage[1]) + 1
     h = torch.randn(1, length, 4)
     mixed = Mixing.of([row], length, CPU)(h)[0]
@@ -127,7 +127,7 @@ def test_a_cut_passage_keeps_its_remaining_links() -> None:
     table = Table.from_entries("en", "de", [("bee", "Biene", 0.8, 0.4)])
     links = TranslationReference(Words(["bee"], [(0, 3)]), table).links(Words(["Biene", "Biene"], [(0, 5), (6, 11)]))
     assert len(links.left) == 2
-    mixing = Mixing.of([Row(1, np.zeros(1, np.int64), 3, np.zeros(1, np.int64), links)], 5, CPU)
+    mixing = Mixing.of([PassageRow(1, np.zeros(1, np.int64), 3, np.zeros(1, np.int64), links)], 5, CPU)
     assert len(mixing.left) == 2  # one link, both ways
 
 

@@ -56,7 +56,7 @@ def test_a_loaded_model_is_the_saved_one(tmp_path: Path, encoder: Encoder) -> No
     assert loaded.config == model.config
     given = batch(encoder, PAIRS)
     with torch.inference_mode():
-        expected, found = (one(one.pooled(given), [0, 1, 2]) for one in (model, loaded))
+        expected, found = (one(one.pool_rows(given), [0, 1, 2]) for one in (model, loaded))
     torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-2)
     files = [path for path in (tmp_path / "mart").rglob("*") if path.is_file()]
     assert {path.suffix for path in files} <= {".safetensors", ".json", ".txt", ".model"}

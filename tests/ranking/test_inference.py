@@ -21,8 +21,8 @@ from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import TranslationReference
 from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.passages import Passage, read
-from dragoman.ranking.scoring import Scorer, padded_states, pooled
+from dragoman.ranking.passages import Passage, tokenize_texts
+from dragoman.ranking.scoring import Scorer, padded_states, pool_passages
 from tests.ranking.samples import split
 
 TABLE = Table.from_entries("en", "de", [("bee", "biene", 0.9, 0.7), ("honey", "honig", 0.8, 0.8)])
@@ -42,7 +42,9 @@ def passages_of(scorer: Scorer, documents: list[str]) -> list[Passage]:
     query = split("the bee and honey", "en")
     found = [split(document, "de") for document in documents]
     links = [TranslationReference(query, TABLE).links(one) for one in found]
-    asked, *rest = read(scorer.encoder, ["the bee and honey", *documents], [one.spans for one in (query, *found)])
+    asked, *rest = tokenize_texts(
+        scorer.encoder, ["the bee and honey", *documents], [one.spans for one in (query, *found)]
+    )
     return [row for document in scorer.rows(asked, rest, links) for row in document]
 
 
@@ -53,8 +55,8 @@ def test_states_are_the_model_s_own(encoder: Encoder, heads: list[int], sides: b
     rows, fast = passages_of(Scorer(model), DOCUMENTS), for_inference(model)
     assert fast is not None
     with torch.inference_mode():
-        expected = pooled(partial(padded_states, model), rows, 50)
-        assert torch.allclose(pooled(fast, rows, 50), expected, atol=1e-5)
+        expected = pool_passages(partial(padded_states, model), rows, 50)
+        assert torch.allclose(pool_passages(fast, rows, 50), expected, atol=1e-5)
         assert torch.allclose(fast(rows), expected, atol=1e-5)  # in any order of lengths
 
 
@@ -99,7 +101,7 @@ def test_an_encoder_of_another_kind_is_read_by_the_model(hub: dict[str, Path]) -
     assert for_inference(model) is None
     scorer = Scorer(model)
     rows = passages_of(scorer, DOCUMENTS)
-    assert np.isfinite(scorer.values([[row] for row in rows])).all()
+    assert np.isfinite(scorer.scores([[row] for row in rows])).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -107,7 +109,7 @@ def test_an_encoder_of_another_kind_is_read_by_the_model(hub: dict[str, Path]) -
 def test_a_product_is_a_linear_layer(rows: int, width: int, outputs: int, bias: bool, by: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if by == "torch":
-            patch.setattr(products, "_packed", lambda weight: None)
+            patch.setattr(products, "_pack_weight", lambda weight: None)
         generator = torch.Generator().manual_seed(rows)
         x, weight = torch.randn(rows, width, generator=generator), torch.randn(outputs, width, generator=generator)
         added: Any = torch.randn(outputs, generator=generator) if bias else None

@@ -18,7 +18,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.ranking.about import LATE, LateAbout
 from dragoman.ranking.attention import NO_LINKS, Links, TranslationReference
 from dragoman.ranking.late import LateScorer
-from dragoman.ranking.passages import Passage, Read, read
+from dragoman.ranking.passages import Passage, TokenizedText, tokenize_texts
 from dragoman.ranking.scoring import load_scorer
 from tests.ranking.samples import split, write_encoder
 
@@ -36,8 +36,8 @@ DOCUMENTS = [
 ABOUT = LateAbout("tiny", 1, 0.5)
 
 
-def texts(encoder: Encoder, *given: str) -> list[Read]:
-    return read(encoder, given, [split(text, "de").spans for text in given])
+def texts(encoder: Encoder, *given: str) -> list[TokenizedText]:
+    return tokenize_texts(encoder, given, [split(text, "de").spans for text in given])
 
 
 def links_of(query: str, documents: list[str], glossary: bool = False) -> list[Links]:
@@ -86,7 +86,7 @@ def scorer(request: pytest.FixtureRequest, tmp_path: Path, subwords: Subwords, h
 def test_a_score_is_its_equation(scorer: LateScorer, glossary: bool) -> None:
     short = DOCUMENTS[:5]
     for query in QUERIES:
-        found = scorer.values(rows(scorer, query, short, glossary))
+        found = scorer.scores(rows(scorer, query, short, glossary))
         links = links_of(query, short, glossary)
         expected = [plainly(scorer, scorer.sentences, query, text, own) for text, own in zip(short, links, strict=True)]
         assert found == pytest.approx(expected, abs=1e-4)
@@ -95,11 +95,11 @@ def test_a_score_is_its_equation(scorer: LateScorer, glossary: bool) -> None:
 
 def test_a_score_does_not_depend_on_other_documents_or_queries(scorer: LateScorer) -> None:
     documents = [one for query in QUERIES for one in rows(scorer, query, DOCUMENTS)]
-    together = scorer.values(documents)
+    together = scorer.scores(documents)
     assert len({round(value, 3) for value in together}) > len(DOCUMENTS)
-    assert [scorer.values([one])[0] for one in documents] == pytest.approx(together, abs=1e-4)
-    assert scorer.values(documents[::-1])[::-1] == pytest.approx(together, abs=1e-4)
-    assert scorer.values([]) == []
+    assert [scorer.scores([one])[0] for one in documents] == pytest.approx(together, abs=1e-4)
+    assert scorer.scores(documents[::-1])[::-1] == pytest.approx(together, abs=1e-4)
+    assert scorer.scores([]) == []
 
 
 def test_a_long_document_is_met_by_all_its_passages_up_to_its_limit(scorer: LateScorer) -> None:
@@ -116,15 +116,15 @@ def test_a_long_document_is_met_by_all_its_passages_up_to_its_limit(scorer: Late
 def test_links_raise_a_document_and_those_of_a_glossary_most(scorer: LateScorer) -> None:
     documents = ["die Biene findet ein Schiff", "ein Schiff findet die Asche"]
     asked, *rest = texts(scorer.encoder, "bee", *documents)
-    plain = scorer.values(scorer.rows(asked, rest, [NO_LINKS] * 2))
-    table, glossary = (scorer.values(rows(scorer, "bee", documents, written)) for written in (False, True))
+    plain = scorer.scores(scorer.rows(asked, rest, [NO_LINKS] * 2))
+    table, glossary = (scorer.scores(rows(scorer, "bee", documents, written)) for written in (False, True))
     assert plain[0] < table[0] < glossary[0]
     assert plain[1] == table[1] == glossary[1]
 
 
 def test_memory_that_runs_out_leads_to_smaller_batches(scorer: LateScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = rows(scorer, "bee", DOCUMENTS)
-    expected = scorer.values(documents)
+    expected = scorer.scores(documents)
     plain, tried = scorer.sentences.encode_ids, []
 
     def encode(texts: object, kind: str, layer: int, tokens: int) -> object:
@@ -134,7 +134,7 @@ def test_memory_that_runs_out_leads_to_smaller_batches(scorer: LateScorer, monke
         return plain(texts, kind, layer, tokens)  # type: ignore[arg-type]
 
     monkeypatch.setattr(scorer.sentences, "encode_ids", encode)
-    assert scorer.values(documents) == pytest.approx(expected, abs=1e-4)
+    assert scorer.scores(documents) == pytest.approx(expected, abs=1e-4)
     assert tried == [("query", TOKENS_AT_ONCE), ("passage", TOKENS_AT_ONCE), ("passage", TOKENS_AT_ONCE // 2)]
 
 
@@ -142,7 +142,7 @@ def test_states_that_are_no_numbers_fail_their_document_alone(
     scorer: LateScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = rows(scorer, "bee", DOCUMENTS[:3])
-    expected, plain = scorer.values(documents), scorer.sentences.encode_ids
+    expected, plain = scorer.scores(documents), scorer.sentences.encode_ids
 
     def encode(texts: list[tuple[int, ...]], kind: str, layer: int, tokens: int) -> object:
         vectors, states = plain(texts, kind, layer, tokens)
@@ -151,7 +151,7 @@ def test_states_that_are_no_numbers_fail_their_document_alone(
         return vectors, states
 
     monkeypatch.setattr(scorer.sentences, "encode_ids", encode)
-    found = scorer.values(documents)
+    found = scorer.scores(documents)
     assert np.isnan(found[0])
     assert found[1:] == expected[1:]
 

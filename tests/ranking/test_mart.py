@@ -18,7 +18,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, word_of_pieces
 from dragoman.ranking.mart import Mart, MartConfig, Rows, TranslationHead
-from dragoman.ranking.mixed_attention import Mixing, Row
+from dragoman.ranking.mixed_attention import Mixing, PassageRow
 from dragoman_lab.backbone.objectives import concatenate, pad
 from tests.backbone.samples import tiny
 from tests.ranking.samples import split
@@ -43,7 +43,7 @@ def batch(encoder: Encoder, pairs: list[tuple[str, str]], *, placebo: bool = Fal
         links = NO_LINKS if placebo else TranslationReference(left, TABLE).links(right)
         made.append(pair)
         rows.append(
-            Row(
+            PassageRow(
                 pair.first,
                 word_of_pieces(left.spans, q.offsets),
                 pair.second,
@@ -99,20 +99,20 @@ def test_only_the_layers_named_mix(encoder: Encoder) -> None:
     for number in range(encoder.layers):
         assert torch.equal(ours[number], theirs[number])
     assert not torch.allclose(ours[-1], theirs[-1], atol=1e-3)
-    assert MartConfig().numbers(12) == [9, 10]
+    assert MartConfig().layer_indices(12) == [9, 10]
 
 
 def test_links_of_the_last_layer_reach_no_score(encoder: Encoder) -> None:
     given, placebo = batch(encoder, PAIRS), batch(encoder, PAIRS, placebo=True)
     for layer, same in ((-1, True), (-2, False)):
         model = Mart(encoder, MartConfig(mat_layers=[layer], start="official")).eval()
-        assert torch.allclose(model.pooled(given), model.pooled(placebo), atol=1e-6) is same
+        assert torch.allclose(model.pool_rows(given), model.pool_rows(placebo), atol=1e-6) is same
 
 
 @pytest.mark.parametrize("mat_layers", [[2, 2], [3], [-4], [2, -1]])
 def test_missing_layers_are_refused(mat_layers: list[int]) -> None:
     with pytest.raises(ValueError, match="mat_layers"):
-        MartConfig(mat_layers=mat_layers).numbers(3)
+        MartConfig(mat_layers=mat_layers).layer_indices(3)
 
 
 def test_a_layer_is_its_equation(subwords: Subwords) -> None:
@@ -154,17 +154,17 @@ def test_a_score_does_not_depend_on_its_neighbours_or_on_padding(encoder: Encode
     model = Mart(encoder, MartConfig(mat_layers=[0, -1], start="official")).eval()
     with torch.no_grad():
         model.score.weight.normal_(std=1.0, generator=torch.Generator().manual_seed(6))
-        together = model(model.pooled(batch(encoder, PAIRS, padding=2)), [0, 1, 1])
-        first = model(model.pooled(batch(encoder, PAIRS[:1])), [0])
-        rest = model(model.pooled(batch(encoder, PAIRS[1:])), [0, 0])
-        shuffled = model(model.pooled(batch(encoder, [PAIRS[2], PAIRS[0], PAIRS[1]])), [1, 0, 1])
+        together = model(model.pool_rows(batch(encoder, PAIRS, padding=2)), [0, 1, 1])
+        first = model(model.pool_rows(batch(encoder, PAIRS[:1])), [0])
+        rest = model(model.pool_rows(batch(encoder, PAIRS[1:])), [0, 0])
+        shuffled = model(model.pool_rows(batch(encoder, [PAIRS[2], PAIRS[0], PAIRS[1]])), [1, 0, 1])
     torch.testing.assert_close(together, torch.cat((first, rest)), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(shuffled, together, rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_reach_every_weight_of_the_heads(encoder: Encoder) -> None:
     model = Mart(encoder, MartConfig(mat_layers=[0, -1], start="official", dropout=0.0)).train()
-    model(model.pooled(batch(encoder, PAIRS)), [0, 1, 2]).sum().backward()
+    model(model.pool_rows(batch(encoder, PAIRS)), [0, 1, 2]).sum().backward()
     for name, parameter in [*model.heads.named_parameters(), *model.pool.named_parameters()]:
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0 or name.endswith("value.bias"), name
@@ -174,7 +174,7 @@ def test_a_model_of_other_layers_is_refused(hub: dict[str, Path]) -> None:
     encoder = load_encoder(str(hub["mt5-encoder"]))
     model = Mart(encoder, MartConfig(mat_layers=[0]))
     ids = torch.tensor([[0, 5, 2]])
-    mixing = Mixing.of([Row(1, np.zeros(1, np.int64), 2, np.zeros(0, np.int64), NO_LINKS)], 3, CPU)
+    mixing = Mixing.of([PassageRow(1, np.zeros(1, np.int64), 2, np.zeros(0, np.int64), NO_LINKS)], 3, CPU)
     with pytest.raises(CheckpointError, match="are not BERT's"):
         model.states(Rows(ids, torch.ones_like(ids).bool(), mixing, torch.zeros_like(ids)))
 

@@ -16,7 +16,15 @@ from dragoman.lexicon.text.tokens import words
 from dragoman.ranking import scoring
 from dragoman.ranking.attention import Links, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.passages import Passage, QueryTooLong, Read, passages, read, shortened, truncated
+from dragoman.ranking.passages import (
+    Passage,
+    QueryTooLong,
+    TokenizedText,
+    is_truncated,
+    passages,
+    shorten_query,
+    tokenize_texts,
+)
 from dragoman.ranking.scoring import Scorer, batches
 from tests.backbone.samples import tiny
 
@@ -38,16 +46,18 @@ def split(text: str, language: str) -> Words:
     return Words([one.term for one in found], [(one.start, one.end) for one in found])
 
 
-def texts(encoder: Encoder, language: str, *given: str) -> list[Read]:
-    return read(encoder, given, [split(text, language).spans for text in given])
+def texts(encoder: Encoder, language: str, *given: str) -> list[TokenizedText]:
+    return tokenize_texts(encoder, given, [split(text, language).spans for text in given])
 
 
-def asked(scorer: Scorer, query: str = "the bee and honey") -> Read:
+def asked(scorer: Scorer, query: str = "the bee and honey") -> TokenizedText:
     return texts(scorer.encoder, "en", query)[0]
 
 
-def score(scorer: Scorer, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[float]:
-    return scorer.values(scorer.rows(query, documents, links))
+def score(
+    scorer: Scorer, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
+) -> list[float]:
+    return scorer.scores(scorer.rows(query, documents, links))
 
 
 def linked(*documents: str, query: str = "the bee and honey", table: Table | None = TABLE) -> list[Links]:
@@ -96,15 +106,15 @@ def test_a_document_beyond_the_limit_is_reported_as_truncated(scorer: Scorer, mo
     long, short = texts(scorer.encoder, "de", DOCUMENTS[0], "Salz")
     monkeypatch.setattr("dragoman.ranking.passages.DOCUMENT_SUBWORDS", 20)
     found = score(scorer, query, [long, short], links)
-    assert [truncated(one) for one in (long, short)] == [True, False]
-    same = Read(long.ids[:20], long.pieces[:20])
+    assert [is_truncated(one) for one in (long, short)] == [True, False]
+    same = TokenizedText(long.ids[:20], long.pieces[:20])
     assert score(scorer, query, [same], links[:1])[0] == pytest.approx(found[0], abs=2e-5)
 
 
 def test_a_long_query_is_shortened_until_there_is_room(scorer: Scorer) -> None:
     long, short = asked(scorer, "the bee finds honey " * 12), asked(scorer)
-    assert shortened(scorer.encoder, short) is short
-    cut = shortened(scorer.encoder, long)
+    assert shorten_query(scorer.encoder, short) is short
+    cut = shorten_query(scorer.encoder, long)
     assert long.ids[: len(cut.ids)] == cut.ids
     assert len(cut.pieces) == len(cut.ids) < len(long.ids)
     assert scorer.encoder.room_beside(len(cut.ids)) >= 16 > scorer.encoder.room_beside(len(cut.ids) + 1)
@@ -124,7 +134,7 @@ def test_out_of_memory_leads_to_smaller_batches(
 ) -> None:
     query, links, documents = asked(scorer), linked(*DOCUMENTS), texts(scorer.encoder, "de", *DOCUMENTS)
     expected = score(scorer, query, documents, links)
-    plain, tried = scoring.pooled, []
+    plain, tried = scoring.pool_passages, []
 
     def pooled(model: Mart, passages: list[Passage], tokens: int) -> torch.Tensor:
         tried.append(tokens)
@@ -132,7 +142,7 @@ def test_out_of_memory_leads_to_smaller_batches(
             raise fault
         return plain(model, passages, tokens)
 
-    monkeypatch.setattr(scoring, "pooled", pooled)
+    monkeypatch.setattr(scoring, "pool_passages", pooled)
     large = Scorer(scorer.model, 1024)
     assert score(large, query, documents, links) == pytest.approx(expected, abs=1e-4)
     assert tried == [1024, 512, 256]

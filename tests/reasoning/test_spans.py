@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.reasoning.spans import LONGEST, Span, best_spans, masked_scores
-from dragoman.reasoning.structured_encoder import Row, row_of
+from dragoman.reasoning.structured_encoder import QuestionRow, row_of
 from tests.reasoning.samples import reader
 
 
-def every_span(scores: torch.Tensor, row: Row) -> list[Span]:
+def every_span(scores: torch.Tensor, row: QuestionRow) -> list[Span]:
     none = float(scores[0, 0] + scores[0, 1])
     places = range(row.first, row.second - 1)
     found = [
@@ -27,7 +27,7 @@ def every_span(scores: torch.Tensor, row: Row) -> list[Span]:
 
 @given(st.integers(0, 60), st.integers(1, 4), st.integers(1, 4), st.integers(0, 10_000))
 def test_the_best_spans_are_those_of_a_full_search(context: int, question: int, count: int, seed: int) -> None:
-    row = Row(list(range(context + question + 3)), 1, context + 2)
+    row = QuestionRow(list(range(context + question + 3)), 1, context + 2)
     scores = torch.randn(len(row.ids), 2, generator=torch.Generator().manual_seed(seed))
     expected: list[Span] = []
     for span in every_span(scores, row):
@@ -39,7 +39,7 @@ def test_the_best_spans_are_those_of_a_full_search(context: int, question: int, 
 
 
 def test_only_the_context_and_the_first_position_have_scores() -> None:
-    rows = [Row([0, 5, 6, 2, 7, 2], 1, 4), Row([0, 5, 2, 7, 2], 1, 3)]
+    rows = [QuestionRow([0, 5, 6, 2, 7, 2], 1, 4), QuestionRow([0, 5, 2, 7, 2], 1, 3)]
     found = masked_scores(torch.zeros(2, 6, 2), rows)
     assert found[0, :, 0].tolist() == [0, 0, 0, -torch.inf, -torch.inf, -torch.inf]
     assert found[1, :, 1].tolist() == [0, 0, -torch.inf, -torch.inf, -torch.inf, -torch.inf]

@@ -22,7 +22,7 @@ from dragoman.reasoning.deltas import load_cross, save_cross, save_deltas
 from dragoman.reasoning.inference import StatementScorer
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader, both_or_neither, support
 from dragoman.reasoning.structured_attention import joined_masks, structured_masks
-from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
+from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder, languages_of, row_of
 from dragoman_lab.reasoning.spans import SpanTraining, trainable
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import randomised
@@ -42,7 +42,7 @@ def opened(request: pytest.FixtureRequest, hub: dict[str, Path], subwords: Subwo
     return lambda: load_encoder(str(path))
 
 
-def rows_of(encoder: Encoder) -> list[Row]:
+def rows_of(encoder: Encoder) -> list[QuestionRow]:
     texts = encoder.subwords(["the old bridge crosses the river", "wo ist es", "ash"])
     return [row_of(encoder, texts[one].ids[:16], texts[1].ids) for one in (0, 0, 2, 2)]
 
@@ -77,7 +77,7 @@ def save(folder: Path, model: StatementReader, structured: bool = True, **more: 
     return folder
 
 
-def padded(model: StatementReader, rows: Sequence[Row], structured: bool = True) -> tuple[Tensor, Tensor]:
+def padded(model: StatementReader, rows: Sequence[QuestionRow], structured: bool = True) -> tuple[Tensor, Tensor]:
     masks = None
     if structured:
         languages = languages_of(rows, max(len(row.ids) for row in rows), torch.device("cpu"))

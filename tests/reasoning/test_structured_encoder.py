@@ -9,7 +9,7 @@ import torch
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.reasoning.structured_attention import Masks, structured_masks
 from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of, row_of
 
@@ -21,12 +21,12 @@ def rows_of(encoder: Encoder) -> tuple[list, torch.Tensor, torch.Tensor]:  # typ
     for context, question in TEXTS:
         first, second = encoder.subwords([context, question])
         rows.append(row_of(encoder, first.ids[:14], second.ids[:12]))
-    return rows, *padded([row.ids for row in rows], torch.device("cpu"), encoder.pad)
+    return rows, *pad_rows([row.ids for row in rows], torch.device("cpu"), encoder.pad)
 
 
 def test_a_row_is_the_context_then_the_question_with_one_separator(encoder: Encoder) -> None:
     row = row_of(encoder, [7, 8], [9])
-    begin, end = encoder.framed([])[0], encoder.framed([])[-1]
+    begin, end = encoder.frame([])[0], encoder.frame([])[-1]
     assert row.ids == [begin, 7, 8, end, 9, end]
     assert (row.first, row.second) == (1, 4)
 
@@ -67,7 +67,7 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(encoder: Encoder) -> None:
     with torch.no_grad():
         together = structured(ids, mask, structured_masks(languages_of(rows, ids.shape[1], ids.device)))[-1]
         for number, row in enumerate(rows):
-            own, seen = padded([row.ids], ids.device, encoder.pad)
+            own, seen = pad_rows([row.ids], ids.device, encoder.pad)
             masks = structured_masks(languages_of([row], len(row.ids), ids.device))
             alone = structured(own, seen, masks)[-1][0]
             torch.testing.assert_close(together[number, : len(row.ids)], alone, atol=1e-5, rtol=0)

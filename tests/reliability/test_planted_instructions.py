@@ -18,14 +18,14 @@ import pytest
 import torch
 from fastapi.testclient import TestClient
 
-from dragoman.backbone.encoder import Encoder, OwnEncoder
+from dragoman.backbone.encoder import Encoder, NativeEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.engine.models import models
 from dragoman.engine.models.batching import Worker
 from dragoman.engine.models.reading import Read
 from dragoman.engine.settings import Settings
 from dragoman.reasoning import inference
-from dragoman.reasoning.reading import Part, Reading, Request
+from dragoman.reasoning.question_answering import AnswerExtraction, ContextWindow, Request
 from dragoman.reasoning.spans import Span
 from dragoman.reasoning.structured_encoder import row_of
 from dragoman.service.app import create_app
@@ -80,7 +80,7 @@ class Reads:
     """What the reader read, batch by batch; a batch waits until as many requests are queued as are `awaited`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.batches: list[list[Part]] = []
+        self.batches: list[list[ContextWindow]] = []
         self.found: dict[tuple[int, ...], list[Span]] = {}
         self.scorer: Any = None
         self._read, self._submit = models.spans, Worker.submit
@@ -105,7 +105,7 @@ class Reads:
             self._changed.notify_all()
         return futures
 
-    def _spans(self, scorer: Any, parts: Sequence[Part]) -> list[list[Span] | Exception]:
+    def _spans(self, scorer: Any, parts: Sequence[ContextWindow]) -> list[list[Span] | Exception]:
         self.scorer = scorer
         with self._changed:
             self.batches.append(list(parts))
@@ -155,11 +155,11 @@ def check_exact(text: str, answer: dict[str, Any]) -> None:
     assert start <= answer["start"] and answer["end"] <= start + len(sentence)
 
 
-def check_framed(encoder: Encoder, parts: Sequence[Part]) -> None:
+def check_framed(encoder: Encoder, parts: Sequence[ContextWindow]) -> None:
     """No row has more special tokens than its own, nor its texts elsewhere than between them."""
     frame = row_of(encoder, [], [])
     special = {*frame.ids, encoder.pad}
-    if isinstance(encoder, OwnEncoder):
+    if isinstance(encoder, NativeEncoder):
         special.update(encoder.vocabulary.special_ids)
     for part in parts:
         row = part.row
@@ -263,9 +263,9 @@ def test_other_documents_of_a_request_are_read_as_without_it(client: TestClient,
 
 def test_a_planted_instruction_moves_no_other_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: dict[tuple[int, ...], Any] = {}
-    parts_of, judge = list[Part](), models.judgements
+    parts_of, judge = list[ContextWindow](), models.judgements
 
-    def noted(scorer: Any, parts: Sequence[Part]) -> list[Any]:
+    def noted(scorer: Any, parts: Sequence[ContextWindow]) -> list[Any]:
         found = judge(scorer, parts)
         parts_of.extend(parts)
         judged.update((tuple(part.row.ids), one) for part, one in zip(parts, found, strict=True))
@@ -321,9 +321,9 @@ def test_what_looks_like_a_special_token_is_read_as_text(encoder: Encoder) -> No
     plain = documents("de", 1)[0]
     for instruction in PLANTED:
         for context in (*planted(plain, instruction), instruction):
-            check_framed(encoder, Reading(encoder, [Request("Wo?", context, True)]).parts)
+            check_framed(encoder, AnswerExtraction(encoder, [Request("Wo?", context, True)]).parts)
     for token in [*LOOK_ALIKES, *DISGUISED]:
-        check_framed(encoder, Reading(encoder, [Request(token, plain, True)]).parts)
+        check_framed(encoder, AnswerExtraction(encoder, [Request(token, plain, True)]).parts)
     for token in LOOK_ALIKES:  # as the special token it would be one subword
         (found,) = encoder.subwords([f"Ein {token} Wort"])
         assert not {(3, 4 + len(token)), (4, 4 + len(token))} & set(found.offsets), token

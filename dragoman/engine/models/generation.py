@@ -14,7 +14,7 @@ from dragoman.engine.core.errors import InternalError, NotInstalled
 from dragoman.engine.models.batching import UNFINISHED
 from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
 from dragoman.engine.settings import Settings
-from dragoman.reasoning.shipped import shipped
+from dragoman.reasoning.shipped import find_shipped
 
 if TYPE_CHECKING:
     from dragoman.reasoning.layalign.decoding import Stream
@@ -78,7 +78,7 @@ def bridge_place(settings: Settings) -> Path:
 
 def shipped_bridge(name: str) -> Path | None:
     """The folder of a bridge in the package; None if there is none, or its encoder or LLM is not installed."""
-    own = shipped(name)
+    own = find_shipped(name)
     return own if own is not None and all(find_spec(one) for one in (ENCODER_PACKAGE, LLM_PACKAGE)) else None
 
 

@@ -292,7 +292,7 @@ class Models:
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
         scorer: AnyScorer = self._load("reranker")[0]
         fault = InternalError("the model's score of a document is not a number")
-        values = scorer.values(documents)
+        values = scorer.scores(documents)
         return [value if math.isfinite(value) else fault for value in values]
 
     def _loaded_models(self, task: Load, models: Sequence[str]) -> Sequence[Any]:

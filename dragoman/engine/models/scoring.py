@@ -192,13 +192,13 @@ class LocalScoring:
 
 def _read(info: RerankerInfo, request: ScoreRequest) -> tuple[list[list[Any]], Scores]:
     """The documents' passages as the model reads them, and scores without values that list the truncated texts."""
-    from dragoman.ranking.passages import read, shortened, truncated
+    from dragoman.ranking.passages import is_truncated, shorten_query, tokenize_texts
 
     texts = [request.query, *request.documents]
-    query, *documents = read(info.scorer.encoder, [one.text for one in texts], [one.spans for one in texts])
-    shorter = shortened(info.scorer.encoder, query)
+    query, *documents = tokenize_texts(info.scorer.encoder, [one.text for one in texts], [one.spans for one in texts])
+    shorter = shorten_query(info.scorer.encoder, query)
     rows = info.scorer.rows(shorter, documents, request.links)
-    cut = [number for number, document in enumerate(documents) if truncated(document)]
+    cut = [number for number, document in enumerate(documents) if is_truncated(document)]
     return rows, Scores(info.about, [None] * len(documents), truncated=cut, query_cut=shorter is not query)
 
 

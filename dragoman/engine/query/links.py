@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.query.translation import identical, is_function_word
 from dragoman.engine.tables.views import PivotView, View
 from dragoman.indexes.analysis.phonetic import PhoneticIndex
@@ -30,7 +30,7 @@ def linked_words(text: str, tokens: Sequence[Token], language: str, view: View |
     words = by_phrases(tokens, view.analysed, view.glossaries) if view is not None else list(tokens)
     aside = partial(is_function_word, text, folded_function_words(language), view)
     found = [
-        one._replace(term="") if one.term and " " not in one.term and aside(one) else one for one in checked(words)
+        one._replace(term="") if one.term and " " not in one.term and aside(one) else one for one in check_each(words)
     ]
     return found if any(token.term for token in found) else words
 
@@ -51,7 +51,7 @@ def lexical_links(
     found: dict[str, dict[str, float]] = {}
     table, glossaries = (view.analysed, view.glossaries) if view is not None else (None, frozenset[int]())
     phonetic: PhoneticIndex | None = None
-    for token in checked({(token.word, token.term): token for token in tokens if token.term}.values()):
+    for token in check_each({(token.word, token.term): token for token in tokens if token.term}.values()):
         same = identical(analysis, target, token.word)
         direct, known = alternatives(token.term, same, table, glossaries)
         reached: dict[str, float] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.numbers import significant
@@ -109,7 +109,7 @@ def translate(
     if view is None:
         kept = [Name(one.start, one.end) for one in names if one.by_words]
         return Translated(target, psq(tokens, None, bridge, aside=aside, names=kept), None, True)
-    read = [(one, whole_name(tokens, one, view, document_analysis)) for one in checked(names)]
+    read = [(one, whole_name(tokens, one, view, document_analysis)) for one in check_each(names)]
     kept = sorted((name for one, name in read if name.whole or one.by_words), key=lambda name: not name.whole)
     joined = analyser(source).syllables
     query_terms = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept, joined=joined)
@@ -245,7 +245,7 @@ def described(
     text, left = query.text, MOST_SHOWN
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
-        for group in checked(one.query.groups, _CHECKED):
+        for group in check_each(one.query.groups, _CHECKED):
             found = terms.setdefault(query_term(text, group), [])
             if one.view is not None and not group.kept:
                 shown = _shown(one, one.view, group)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.scoring import Pending, Scores
@@ -136,7 +136,7 @@ def _languages(
     """
     known = {FALLBACK, *snapshot.languages}
     given = chain([request.query_language], repeat(request.document_language))
-    for text, language in checked(zip([request.query, *texts], given, strict=False)):
+    for text, language in check_each(zip([request.query, *texts], given, strict=False)):
         if language is not None:
             yield Detection.given(language)
         elif snapshot.languages:

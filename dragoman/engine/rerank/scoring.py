@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.models.batching import Cancelled
@@ -93,7 +93,7 @@ class Reranking:
         most = _links_of_one(len(documents))
         links = [
             NO_LINKS if about.placebo else references[document.language].links(words, most)
-            for document, words in checked(zip(documents, found, strict=True))
+            for document, words in check_each(zip(documents, found, strict=True))
         ]
         texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
         return ScoreRequest(Text(query.text, _words(tokens).spans), texts, links)
@@ -112,7 +112,7 @@ def _readable(document: AnalysedText) -> AnalysedText:
 
 def _words_of(documents: Sequence[AnalysedText], until: float, cancelled: Cancelled | None) -> list[Words]:
     found = []
-    for document in checked(documents):
+    for document in check_each(documents):
         if time.monotonic() >= until:
             raise Unavailable("the documents were not analysed in time")
         if cancelled is not None and cancelled():

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.engine.core.names import without_folders
@@ -118,7 +118,7 @@ class FirstStage:
     ) -> list[Part]:
         parts: list[Part] = []
         faults: list[ServiceError] = []
-        for collection in checked(found.collections):
+        for collection in check_each(found.collections):
             try:
                 own = None if found.permitted is None else found.permitted.get(collection.key, ())
                 parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k, own))
@@ -144,7 +144,7 @@ class FirstStage:
     ) -> list[Part]:
         parts = []
         with self._indexes.use(collection.key) as index:
-            for translated in checked(translations):
+            for translated in check_each(translations):
                 query, language = translated.query, translated.language
                 ranking, statistics = index.explained(query, language, k, translated.bm25)
                 if permitted is not None and ranking.hits:
@@ -156,7 +156,7 @@ class FirstStage:
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
         """The index terms of all collections that sound like ``term``."""
         found: dict[str, float] = {}
-        for collection in checked(collections):
+        for collection in check_each(collections):
             if language in collection.languages:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
                     found.update(index.sounding(language, term))
@@ -164,7 +164,7 @@ class FirstStage:
 
     def _holds(self, collections: Sequence[CollectionInfo], language: str, term: str) -> bool:
         """Whether a collection has an index term of ``language``."""
-        for collection in checked(collections):
+        for collection in check_each(collections):
             if language in collection.languages:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
                     if index.document_frequency(language, term):

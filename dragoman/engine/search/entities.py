@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.search.ranked import Retrieval
@@ -68,7 +68,7 @@ class EntityStage:
         """Add the names of documents to their hits, in collections with entities; of long documents the first ones."""
         chosen = [one for one in found.documents if one.collection.entities]
         names = self._entities.of([one.key for one in chosen])
-        for document in checked(chosen):
+        for document in check_each(chosen):
             hit, stored = document.hit, document.stored
             hit.entities = None
             generation, mentions = names.get(document.key, (None, []))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.stages import optional
@@ -35,7 +35,7 @@ def add_hits(search: Retrieval) -> None:
     search.room.reserve(len(search.documents))
     try:
         with optional():
-            for one in checked(search.documents):
+            for one in check_each(search.documents):
                 part = one.part or parts.get((one.collection.key, one.stored.language))
                 if part is not None and id(part) not in evidence:
                     evidence[id(part)] = Evidence(search.request.query, part, work)

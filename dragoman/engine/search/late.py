@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.search.ranked import Part, RankedDocument, Retrieval, StageScore
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, inside, matches
@@ -49,7 +49,7 @@ def _links(documents: Sequence[RankedDocument], query: EncodedQuery) -> NDArray[
     """What the links of the word of each subword of the query to each document count (documents, subwords)."""
     links = np.zeros((len(documents), len(query.weights)))
     of_parts: dict[int, NDArray[np.float64]] = {}
-    for row, one in enumerate(checked(documents)):
+    for row, one in enumerate(check_each(documents)):
         if one.linked is None or one.part is None or not one.part.translated.foreign:
             continue
         if id(one.part) not in of_parts:

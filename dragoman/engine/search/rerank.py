@@ -20,7 +20,7 @@ from dragoman.engine.rerank.scoring import Reranking
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.request import RerankOptions, SearchQuery
 from dragoman.engine.settings import Settings
-from dragoman.ranking.about import Floats, RerankerAbout, interpolated, sigmoid
+from dragoman.ranking.about import Floats, RerankerAbout, interpolate, sigmoid
 
 logger = logging.getLogger("dragoman")
 
@@ -136,7 +136,7 @@ class RerankStage:
         if found.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
             return None
         if found.ranked_by in _ATTAINABLE:
-            return partial(interpolated, weight=about.first_stage_weight)
+            return partial(interpolate, weight=about.first_stage_weight)
         return about.hybrid.logits if found.ranked_by == "hybrid" and about.hybrid is not None else None
 
 

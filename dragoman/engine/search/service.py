@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest, TooManyRequests, Unavailable
@@ -304,7 +304,7 @@ class Search:
         glosses = self.glosses(found.query.language, found.snapshot)
         try:
             with found.stage("gloss"), optional():
-                for one in checked(found.documents):
+                for one in check_each(found.documents):
                     one.hit.gloss = found.room.fitting("glosses", one.hit.rank, glosses.of(one), gloss_size)
         except Unavailable as fault:
             self._late(found, "gloss", "the last hits have no gloss", fault)

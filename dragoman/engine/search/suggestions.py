@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError
 from dragoman.engine.search.bm25 import FirstStage
 from dragoman.engine.search.ranked import Retrieval
@@ -31,7 +31,7 @@ def other_readings(
         return []
     searched = {one for collection in search.collections for one in collection.languages}
     found: list[tuple[int, float, str]] = []
-    for other in checked(sorted((searched | set(languages)) - {search.query.language})[:_TRIED]):
+    for other in check_each(sorted((searched | set(languages)) - {search.query.language})[:_TRIED]):
         query = replace(search.query, language=other)
         try:
             again = Retrieval(search.request, query, tables(other), search.collections, search.room)

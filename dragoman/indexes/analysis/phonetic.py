@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.indexes.analysis.transliteration import alike, skeletons
 
 __all__ = ["PhoneticIndex"]
@@ -36,7 +36,7 @@ class PhoneticIndex:
     def _index_new(self) -> None:
         with self._indexing:
             new = list(self._vocabulary)[self._indexed :]
-            for other in checked(new, _CHECKED):
+            for other in check_each(new, _CHECKED):
                 for skeleton in skeletons(other):
                     self._terms.setdefault(skeleton, []).append(other)
                 self._indexed += 1

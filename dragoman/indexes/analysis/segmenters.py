@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.metadata import version
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.indexes.analysis.stems import custom_analyzer
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import java_class
@@ -36,7 +36,7 @@ def _in_parts(segment: Segmenter) -> Segmenter:
         if len(run) <= _LONGEST_RUN:
             return segment(run)
         spans: list[tuple[int, int]] = []
-        for begin in checked(range(0, len(run), _LONGEST_RUN)):
+        for begin in check_each(range(0, len(run), _LONGEST_RUN)):
             part = run[begin : begin + _LONGEST_RUN]
             spans.extend((begin + first, begin + last) for first, last in segment(part))
         return spans

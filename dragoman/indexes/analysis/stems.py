@@ -13,7 +13,7 @@ from typing import Any
 
 import regex
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import java_class
 from dragoman.lexicon.text.tokens import fold
@@ -64,9 +64,9 @@ class Stemmer:
         terms = {word: word if word.isdigit() else None for word in words}
         pending = [word for word, term in terms.items() if term is None]
         if self._one_by_one:
-            terms.update((word, self._analysed_alone(word)) for word in checked(pending, 64))
+            terms.update((word, self._analysed_alone(word)) for word in check_each(pending, 64))
         else:
-            for start in checked(range(0, len(pending), _WORDS_PER_CALL)):
+            for start in check_each(range(0, len(pending), _WORDS_PER_CALL)):
                 chunk = pending[start : start + _WORDS_PER_CALL]
                 terms.update(zip(chunk, self._analysed_together(chunk), strict=True))
         return [terms[word] or word for word in words]

@@ -17,7 +17,7 @@ from heapq import nsmallest
 import regex
 from anyascii import anyascii
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 
 VERSION = "1"
 SHORTEST_SKELETON = 2
@@ -109,13 +109,13 @@ def alike(term: str, candidates: Iterable[str], least: float, most: int | None =
         return []
     counts = Counter(letters)
     bounds: list[tuple[float, str]] = []
-    for other in checked(_nearest(len(letters), set(candidates)), _CHECKED):
+    for other in check_each(_nearest(len(letters), set(candidates)), _CHECKED):
         bound = _bound(letters, counts, romanised(other))
         if bound >= least:
             bounds.append((-bound, other))
     bounds.sort()
     found: list[tuple[float, str]] = []
-    for bound, other in checked(bounds[:_COMPARED], _CHECKED_PAIRS):
+    for bound, other in check_each(bounds[:_COMPARED], _CHECKED_PAIRS):
         if most is not None and len(found) >= most and bound > found[most - 1][0]:
             break
         value = similarity(term, other)
@@ -133,7 +133,7 @@ def _nearest(length: int, candidates: set[str]) -> Iterable[str]:
     """The :data:`_CANDIDATES` whose lengths are nearest, of which the most letters can be the same."""
     if len(candidates) <= _CANDIDATES:
         return candidates
-    differences = [(abs(len(romanised(other)) - length), other) for other in checked(candidates, _CHECKED)]
+    differences = [(abs(len(romanised(other)) - length), other) for other in check_each(candidates, _CHECKED)]
     return [other for _, other in nsmallest(_CANDIDATES, differences)]
 
 

@@ -55,7 +55,7 @@ def read_jsonlines(
             f" {languages[0]}: exchange the languages, or say columns=source,target if they are right"
         )
     yield Detected("jsonl", encoding, languages=languages)
-    for one in deadline.checked(chain(first, lines), every=2000):
+    for one in deadline.check_each(chain(first, lines), interval=2000):
         if isinstance(one, Rejection):
             yield one
         elif not one[1].isspace():

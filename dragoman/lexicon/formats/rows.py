@@ -94,7 +94,7 @@ def read_rows(
         yield Header(layout.header)
     yield from layout.notices
     reader = _Rows(layout, manner, languages, limits)
-    for row in deadline.checked(chain(first, source), every=_CHECK_EVERY):
+    for row in deadline.check_each(chain(first, source), interval=_CHECK_EVERY):
         if isinstance(row, Rejection):
             yield row
         elif row.line < layout.data_from:
@@ -116,7 +116,7 @@ def _read_ahead(source: Iterator[Record | Rejection]) -> tuple[list[Record | Rej
     if 2 * len(telling) >= len(sample):
         return first, sample
     size = sum(map(_size, first))
-    for row in deadline.checked(source, every=_CHECK_EVERY):
+    for row in deadline.check_each(source, interval=_CHECK_EVERY):
         first.append(row)
         size += _size(row)
         if isinstance(row, Record) and _has_words(row, categories):

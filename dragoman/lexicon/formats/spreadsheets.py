@@ -223,7 +223,7 @@ def _read(file: IO[bytes], format: str) -> Sheet:
 
 def _rows(sheet: Any) -> Iterator[Record]:
     first = (sheet.start or (0, 0))[0] + 1
-    for number, row in enumerate(deadline.checked(sheet.iter_rows(), every=1000), first):
+    for number, row in enumerate(deadline.check_each(sheet.iter_rows(), interval=1000), first):
         cells = [_text(value) for value in row]
         if any(cells):
             yield Record(number, cells)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from dragoman.files import streams
-from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge, unpacked
+from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge, unpack
 from dragoman.lexicon.formats.detection.encodings import Encoding
 from dragoman.lexicon.formats.items import Limits, Rejection, TableFormatError, TableTooLarge
 
@@ -32,7 +32,7 @@ def blocks(chunks: Iterable[bytes], limits: Limits, gzip: bool = False) -> Itera
         TableTooLarge: for more decompressed bytes, or a higher compression ratio, than the limits allow.
         TableFormatError: for an empty file, a truncated or damaged gzip file, or another binary format.
     """
-    parts = unpacked(chunks, limit=limits.decompressed_bytes, ratio=limits.ratio, gzip=gzip)
+    parts = unpack(chunks, limit=limits.decompressed_bytes, ratio=limits.ratio, gzip=gzip)
     empty = True
     try:
         for block in _coalesced(parts):

@@ -118,7 +118,7 @@ def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[i
 def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
     """The tokens of each term, analysed in batches if the analysis supports it."""
     batch: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
-    for start in deadline.checked(range(0, len(terms), _TERMS_PER_BATCH)):
+    for start in deadline.check_each(range(0, len(terms), _TERMS_PER_BATCH)):
         chunk = [terms[number] for number in range(start, min(start + _TERMS_PER_BATCH, len(terms)))]
         yield from batch(chunk) if batch else map(analysis.tokens, chunk)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import regex
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.lexicon.text.folding import IGNORABLE, fold, folded_words
 
 Segmenter = Callable[[str], list[tuple[int, int]]]
@@ -101,7 +101,7 @@ def _folded(run: str, language: str) -> tuple[str, Sequence[int]]:
     folded: list[str] = []
     ends_at: list[int] = []
     end = 0
-    for cluster in checked(_CLUSTER.findall(run), _CHECKED_EVERY):
+    for cluster in check_each(_CLUSTER.findall(run), _CHECKED_EVERY):
         end += len(cluster)
         piece = cache.get(cluster) or fold(cluster, language)
         folded.append(piece)

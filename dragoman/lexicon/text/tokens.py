@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import regex
 
-from dragoman.deadline import check, checked
+from dragoman.deadline import check, check_each
 from dragoman.lexicon.text.compatibility import written_out
 from dragoman.lexicon.text.folding import (
     APOSTROPHES,
@@ -300,10 +300,10 @@ def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = 
         None
         if _PLAIN_TEXT.fullmatch(text) is None or (cut and ("'" in text or "’" in text)) or _all_capitals(text)
         else [match[0] for match in _PLAIN_WORD.finditer(text)]
-        for text in checked(texts)
+        for text in check_each(texts)
     ]
     distinct = {surface for found in surfaces if found is not None for surface in found}
-    folded = {surface: fold(surface, language) for surface in checked(distinct, _CHECKED_EVERY)}
+    folded = {surface: fold(surface, language) for surface in check_each(distinct, _CHECKED_EVERY)}
     function = folded_function_words(language)
     folded |= {one: _as_written(one, word, language, False) for one, word in folded.items() if word in function}
     apart = {surface for surface in distinct if not surface[-1].isalnum()}

@@ -55,9 +55,9 @@ def load_bridge(folder: Path, cache: Path, device: str = "cpu") -> tuple[LayAlig
     except (KeyError, ValueError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
     encoder, llm = _pair(*names, cache, device)
-    for name, value in pair_of(encoder, llm).items():
-        if about.get(name) != value:
-            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and what is here is {value!r}")
+    for name, expected in pair_of(encoder, llm).items():
+        if about.get(name) != expected:
+            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and what is here is {expected!r}")
     model = LayAlign(llm, encoder.width, encoder.layers, config).to(device)
     fill(model.bridge, read_tensors(folder), folder)
     return model.eval(), encoder, about
@@ -69,9 +69,9 @@ _llms: WeakValueDictionary[tuple[str, ...], LanguageModel] = WeakValueDictionary
 def _pair(encoder: str, llm: str, cache: Path, device: str) -> tuple[Encoder, LanguageModel]:
     """An encoder, and an LLM that the bridges of a process share: it takes most of their memory."""
     key = (llm, str(cache), device)
-    found = _llms.get(key)
-    if found is None:
-        found = load_llm(llm, cache)
-        found.model.to(device)
-        _llms[key] = found
-    return load_encoder(encoder, device), found
+    model = _llms.get(key)
+    if model is None:
+        model = load_llm(llm, cache)
+        model.model.to(device)
+        _llms[key] = model
+    return load_encoder(encoder, device), model

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
 from dragoman.deadline import check
-from dragoman.reasoning.layalign.model import FusedCache, LayAlign, Prompt, Read
+from dragoman.reasoning.layalign.model import EncoderStates, FusedCache, LayAlign, Prompt
 from dragoman.reasoning.layalign.states import read_texts
 
 _STEP = 64
@@ -58,13 +58,13 @@ class Stream:
 
     def take(self, logits: Tensor, ends: Sequence[int]) -> None:
         """Choose the next token by its logits (vocabulary,)."""
-        token = int(logits.argmax()) if self.temperature == 0 else self._drawn(logits)
+        token = int(logits.argmax()) if self.temperature == 0 else self._draw(logits)
         if token in ends:
             self.ended = True
         else:
             self.tokens.append(token)
 
-    def _drawn(self, logits: Tensor) -> int:
+    def _draw(self, logits: Tensor) -> int:
         if self._noise is None:
             self._noise = torch.Generator().manual_seed(self.seed)
         logits = logits.double().cpu()
@@ -78,7 +78,7 @@ class RowsCache(FusedCache):
     def __init__(self, model: LayAlign) -> None:
         super().__init__(model.llm.model.config, [], model.bridge.separator.new_zeros(0), None)
         self._rotated = model.bridge.config.compat
-        self.own: list[tuple[Tensor, Tensor]] = []
+        self.keys_values: list[tuple[Tensor, Tensor]] = []
         """Keys and values (rows, heads, places, head width) by layer."""
         self.places: list[int] = []
         """Of each row, the place of the token that is read."""
@@ -90,17 +90,17 @@ class RowsCache(FusedCache):
     def update(self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any) -> Any:
         """Write one token of each row, and return the rows as far as the longest of them goes."""
         longest = max(self.places) + 1
-        found = []
-        for stored, new in zip(self.own[layer_idx], (key_states, value_states), strict=True):
-            stored[self._numbers, :, self.at] = new[:, :, 0]
-            found.append(stored[: len(self.places), :, :longest])
-        return tuple(found)
+        views = []
+        for stored, new in zip(self.keys_values[layer_idx], (key_states, value_states), strict=True):
+            stored[self._row_indices, :, self.at] = new[:, :, 0]
+            views.append(stored[: len(self.places), :, :longest])
+        return tuple(views)
 
     def step(self) -> Tensor:
         """Prepare a pass over one token of each row; what each may attend to, (rows, 1, 1, places)."""
-        device = self.own[0][0].device
+        device = self.keys_values[0][0].device
         self.at = torch.tensor(self.places, device=device)
-        self._numbers = torch.arange(len(self.places), device=device)
+        self._row_indices = torch.arange(len(self.places), device=device)
         return (torch.arange(max(self.places) + 1, device=device) <= self.at[:, None])[:, None, None]
 
     def reserve(self, rows: int, places: int, like: Sequence[tuple[Tensor, Tensor]]) -> None:
@@ -108,21 +108,21 @@ class RowsCache(FusedCache):
 
         Layer by layer, so that no more than one layer is there twice.
         """
-        old = self.own[0][0].shape if self.own else (0, 0, 0, 0)
+        old = self.keys_values[0][0].shape if self.keys_values else (0, 0, 0, 0)
         places = -(-places // _STEP) * _STEP
         if rows <= old[0] and places <= old[2] < _SPARE * places:
             return
-        kept, held = len(self.places), min(places, old[2])
-        if not self.own:
-            self.own = [(pair[0][:0], pair[1][:0]) for pair in like]
-        for layer, pair in enumerate(self.own):
-            made = []
-            for before, one in zip(pair, like[layer], strict=True):
-                room = one.new_zeros(max(rows, old[0]), one.shape[1], places, one.shape[3])
+        count, held = len(self.places), min(places, old[2])
+        if not self.keys_values:
+            self.keys_values = [(pair[0][:0], pair[1][:0]) for pair in like]
+        for layer, pair in enumerate(self.keys_values):
+            resized = []
+            for before, sample in zip(pair, like[layer], strict=True):
+                room = sample.new_zeros(max(rows, old[0]), sample.shape[1], places, sample.shape[3])
                 if old[0]:
-                    room[:kept, :, :held] = before[:kept, :, :held]
-                made.append(room)
-            self.own[layer] = (made[0], made[1])
+                    room[:count, :, :held] = before[:count, :, :held]
+                resized.append(room)
+            self.keys_values[layer] = (resized[0], resized[1])
 
 
 class Decoder:
@@ -142,7 +142,7 @@ class Decoder:
     @property
     def room(self) -> tuple[int, int]:
         """Rows, and places of each, that there is room for."""
-        rows, _, places, _ = self._cache.own[0][0].shape if self._cache.own else (0, 0, 0, 0)
+        rows, _, places, _ = self._cache.keys_values[0][0].shape if self._cache.keys_values else (0, 0, 0, 0)
         return rows, places
 
     @torch.inference_mode()
@@ -151,49 +151,51 @@ class Decoder:
 
         A stream that lost its row goes on where it was when it is named again; what it has is read anew.
         """
-        known = set(streams)
-        self._keep([one in known and not one.done for one in self._streams])
-        new = [one for one in streams if not one.done and one not in set(self._streams)]
+        advancing = set(streams)
+        self._keep([stream in advancing and not stream.done for stream in self._streams])
+        new = [stream for stream in streams if not stream.done and stream not in set(self._streams)]
         if new:
             self._begin(new)
         for _ in range(steps - bool(new)):
             check()
-            self._keep([not one.done for one in self._streams])
+            self._keep([not stream.done for stream in self._streams])
             if self._streams:
                 self._step()
-        self._keep([not one.done for one in self._streams])
+        self._keep([not stream.done for stream in self._streams])
 
     def _begin(self, new: Sequence[Stream]) -> None:
         """Read the prompts of streams and what they have of their answers, and choose the next tokens."""
-        for places in batches([one.size + len(one.tokens) for one in new], _TOKENS):
-            some = [new[place] for place in places]
+        for places in batches([stream.size + len(stream.tokens) for stream in new], _TOKENS):
+            batch = [new[place] for place in places]
             device = self._model.bridge.separator.device
-            read = read_texts(self._encoder, [one.ids for one in some], device)
+            encoded = read_texts(self._encoder, [stream.ids for stream in batch], device)
             check()
-            cache = self._model.cache(read)
-            embeds, mask, _ = self._model.embedded(read, [replace(one.prompt, answer=one.tokens) for one in some])
+            cache = self._model.cache(encoded)
+            embeds, mask, _ = self._model.embed_rows(
+                encoded, [replace(stream.prompt, answer=stream.tokens) for stream in batch]
+            )
             states = self._model.states(embeds, mask, cache)
             lengths = mask.sum(1).tolist()
-            self._store(some, cache, read, lengths)
+            self._store(batch, cache, encoded, lengths)
             logits = self._logits(torch.stack([row[length - 1] for row, length in zip(states, lengths, strict=True)]))
-            for one, row in zip(some, logits, strict=True):
-                one.take(row, self._model.llm.ends)
+            for stream, row in zip(batch, logits, strict=True):
+                stream.take(row, self._model.llm.ends)
 
-    def _store(self, new: Sequence[Stream], cache: FusedCache, read: Read, lengths: Sequence[int]) -> None:
+    def _store(self, new: Sequence[Stream], cache: FusedCache, encoded: EncoderStates, lengths: Sequence[int]) -> None:
         """Put what was read of new streams into rows of their own."""
-        kept: list[Any] = cache.layers
-        layers: list[tuple[Tensor, Tensor]] = [(layer.keys, layer.values) for layer in kept]
+        cached: list[Any] = cache.layers
+        layers: list[tuple[Tensor, Tensor]] = [(layer.keys, layer.values) for layer in cached]
         first = len(self._streams)
-        room = max(one.size + one.limit for one in (*self._streams, *new))
+        room = max(stream.size + stream.limit for stream in (*self._streams, *new))
         self._cache.reserve(first + len(new), room, layers)
-        for number, (one, length) in enumerate(zip(new, lengths, strict=True)):
-            for own, pair in zip(self._cache.own, layers, strict=True):
-                for stored, values in zip(own, pair, strict=True):
-                    stored[first + number, :, :length] = values[number, :, :length]
-            soft = len(one.ids)
-            fused = [(key[number, :, :soft], value[number, :, :soft]) for key, value in cache.fused]
-            self._fused.append((fused, read.mask[number, :soft]))
-            self._streams.append(one)
+        for row, (stream, length) in enumerate(zip(new, lengths, strict=True)):
+            for stored_layer, pair in zip(self._cache.keys_values, layers, strict=True):
+                for stored, values in zip(stored_layer, pair, strict=True):
+                    stored[first + row, :, :length] = values[row, :, :length]
+            soft = len(stream.ids)
+            fused = [(key[row, :, :soft], value[row, :, :soft]) for key, value in cache.fused]
+            self._fused.append((fused, encoded.mask[row, :soft]))
+            self._streams.append(stream)
             self._cache.places.append(length - 1)
         self._fuse()
 
@@ -202,25 +204,25 @@ class Decoder:
         cache = self._cache
         cache.places = [place + 1 for place in cache.places]
         mask = cache.step()
-        last = torch.tensor([[one.tokens[-1]] for one in self._streams], device=mask.device)
-        found = self._model.llm.model.get_decoder()(
+        last = torch.tensor([[stream.tokens[-1]] for stream in self._streams], device=mask.device)
+        outputs = self._model.llm.model.get_decoder()(
             input_ids=last, attention_mask=mask, position_ids=cache.at[:, None], past_key_values=cache, use_cache=True
         )
-        for one, row in zip(self._streams, self._logits(found.last_hidden_state[:, 0]), strict=True):
-            one.take(row, self._model.llm.ends)
+        for stream, row in zip(self._streams, self._logits(outputs.last_hidden_state[:, 0]), strict=True):
+            stream.take(row, self._model.llm.ends)
 
     def _logits(self, states: Tensor) -> Tensor:
-        found: Tensor = self._model.llm.model.get_output_embeddings()(states)
-        return found
+        logits: Tensor = self._model.llm.model.get_output_embeddings()(states)
+        return logits
 
-    def _keep(self, wanted: Sequence[bool]) -> None:
-        """Drop rows; the last ones move into their places."""
-        if all(wanted):
+    def _keep(self, stays: Sequence[bool]) -> None:
+        """Keep the rows that ``stays`` marks, and drop the others; the last rows move into their places."""
+        if all(stays):
             return
-        for row in reversed([number for number, one in enumerate(wanted) if not one]):
+        for row in reversed([index for index, stay in enumerate(stays) if not stay]):
             last = len(self._streams) - 1
             if row != last:
-                for pair in self._cache.own:
+                for pair in self._cache.keys_values:
                     for stored in pair:
                         stored[row] = stored[last]
             rows: list[list[Any]] = [self._streams, self._fused, self._cache.places]
@@ -246,5 +248,5 @@ class Decoder:
                 for part in (0, 1)
             ]
             self._cache.fused.append((both[0], both[1]))
-            for number, (fused, own) in enumerate(self._fused):
-                fused[layer] = both[0][number, :, : len(own)], both[1][number, :, : len(own)]
+            for row, (fused, row_mask) in enumerate(self._fused):
+                fused[layer] = both[0][row, :, : len(row_mask)], both[1][row, :, : len(row_mask)]

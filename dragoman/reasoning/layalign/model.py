@@ -58,7 +58,7 @@ class LayAlignConfig:
             raise ValueError("hidden must be at least 0")
 
 
-class Read(NamedTuple):
+class EncoderStates(NamedTuple):
     """What the encoder makes of texts."""
 
     states: Tensor
@@ -101,23 +101,23 @@ class Bridge(nn.Module):
             self.project = nn.Linear(width, llm_width)
             self.gates = nn.Parameter(torch.zeros(llm_layers))
 
-    def soft_prompt(self, read: Read) -> Tensor:
+    def soft_prompt(self, encoded: EncoderStates) -> Tensor:
         """I_map (B, L, llm_width), of the states of `soft_layer`."""
         if self.adapter is None:
-            return read.states.new_zeros(read.mask.shape[0], 0, self.separator.shape[0])
-        found: Tensor = self.adapter(read.states[self.config.soft_layer])
-        return found
+            return encoded.states.new_zeros(encoded.mask.shape[0], 0, self.separator.shape[0])
+        prompt: Tensor = self.adapter(encoded.states[self.config.soft_layer])
+        return prompt
 
-    def mixtures(self, read: Read) -> Tensor:
+    def mixtures(self, encoded: EncoderStates) -> Tensor:
         """K_0, V_0, K_1, V_1, … (B, L, 2 llm_layers, llm_width): what the LLM's layers attend to."""
-        states = read.states[:-1]
+        states = encoded.states[:-1]
         if self.config.fusion == "last":
-            states = read.states[-1:]
+            states = encoded.states[-1:]
         elif self.config.fusion == "mean":
-            states = read.states.mean(0, keepdim=True)
+            states = encoded.states.mean(0, keepdim=True)
         mixed = F.relu(self.mix(states.movedim(0, -1)))  # (B, L, width, 2 llm_layers)
-        found: Tensor = self.project(mixed.transpose(2, 3))
-        return found
+        projected: Tensor = self.project(mixed.transpose(2, 3))
+        return projected
 
 
 class FusedCache(DynamicCache):
@@ -133,7 +133,7 @@ class FusedCache(DynamicCache):
         """Whether queries are rotated, as in the published code; it masks no padding either."""
         return self.fused_mask is None
 
-    def attended(self, layer: int, query: Tensor) -> Tensor:
+    def attend(self, layer: int, query: Tensor) -> Tensor:
         """g CA of queries (B, heads, T, head width) in a layer."""
         if query.shape[0] != self.fused[layer][0].shape[0]:
             self._repeat(query.shape[0] // self.fused[layer][0].shape[0])
@@ -143,10 +143,10 @@ class FusedCache(DynamicCache):
         grouped = shape[2] == 1  # then the heads of a group are as queries of one head, and no key is repeated
         if grouped:
             query = query.view(shape[0], key.shape[1], -1, shape[3])
-        found = F.scaled_dot_product_attention(
+        mixed = F.scaled_dot_product_attention(
             query, key.to(query.dtype), value.to(query.dtype), attn_mask=mask, enable_gqa=not grouped
         )
-        return found.reshape(shape) * self.gates[layer].to(found.dtype)
+        return mixed.reshape(shape) * self.gates[layer].to(mixed.dtype)
 
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
         """Put beams in another order."""
@@ -194,7 +194,7 @@ def decoder_layers(model: Any) -> Sequence[Any]:
     """
     layers = getattr(model.get_decoder(), "layers", None) or []
     parts = ("q_proj", "k_proj", "v_proj", "o_proj")
-    if not layers or not all(hasattr(getattr(one, "self_attn", None), part) for one in layers for part in parts):
+    if not layers or not all(hasattr(getattr(layer, "self_attn", None), part) for layer in layers for part in parts):
         raise ValueError(f"{type(model).__name__}: its layers lack self_attn with {', '.join(parts)}")
     return cast(Sequence[Any], layers)
 
@@ -203,40 +203,40 @@ def attach(model: Any) -> None:
     """Let a causal LM's layers attend to what a request's :class:`FusedCache` holds; without one nothing changes."""
     if model in _attached:
         return
-    for number, layer in enumerate(decoder_layers(model)):
-        _hook(layer.self_attn, number)
+    for index, layer in enumerate(decoder_layers(model)):
+        _hook(layer.self_attn, index)
     _attached.add(model)
 
 
-def _hook(attention: Any, number: int) -> None:
+def _hook(attention: Any, index: int) -> None:
     """Three hooks: the cache is taken before the attention, the queries where they are made, and CA is added to SA."""
 
-    def begin(_: nn.Module, _args: Any, given: dict[str, Any]) -> None:
+    def begin(_: nn.Module, _args: Any, named: dict[str, Any]) -> None:
         check()  # a pass over a long prompt takes seconds, and others wait
-        cache = given.get("past_key_values")
+        cache = named.get("past_key_values")
         _call.cache = cache if isinstance(cache, FusedCache) and cache.fused else None
-        _call.rotation = given.get("position_embeddings")
+        _call.rotation = named.get("position_embeddings")
 
     def keep(_: nn.Module, _args: Any, query: Tensor) -> None:
         _call.query = query if _call.cache is not None else None
 
-    def add(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+    def add(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
         if _call.cache is None or _call.query is None:
             return None
-        own = given[0]
-        query = _call.query.view(*own.shape[:2], -1, attention.head_dim).transpose(1, 2)
+        mixed = inputs[0]
+        query = _call.query.view(*mixed.shape[:2], -1, attention.head_dim).transpose(1, 2)
         if _call.cache.rotated and _call.rotation is not None:
-            query = _rotated(query, *_call.rotation)
-        crossed = _call.cache.attended(number, query).transpose(1, 2).reshape(own.shape)
+            query = _rotate(query, *_call.rotation)
+        crossed = _call.cache.attend(index, query).transpose(1, 2).reshape(mixed.shape)
         _call.cache = _call.query = None
-        return (own + crossed.to(own.dtype), *given[1:])
+        return (mixed + crossed.to(mixed.dtype), *inputs[1:])
 
     attention.register_forward_pre_hook(begin, with_kwargs=True)
     getattr(attention, "q_norm", attention.q_proj).register_forward_hook(keep)
     attention.o_proj.register_forward_pre_hook(add)
 
 
-def _rotated(query: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+def _rotate(query: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     """Rotary positions (Su et al. 2021) of queries (B, heads, T, head width)."""
     first, second = query.chunk(2, dim=-1)
     return query * cosine[:, None] + torch.cat([-second, first], dim=-1) * sine[:, None]
@@ -262,36 +262,40 @@ class LayAlign(nn.Module):
         """The frozen LLM."""
         return self._frozen[0]
 
-    def cache(self, read: Read) -> FusedCache:
+    def cache(self, encoded: EncoderStates) -> FusedCache:
         """A cache for one request or batch, with the keys and values of the encoder's states."""
         config = self.llm.model.config
         if self.bridge.config.fusion == "none":
-            return FusedCache(config, [], read.states.new_zeros(0), None)
-        mixtures = self.bridge.mixtures(read).unbind(2)
+            return FusedCache(config, [], encoded.states.new_zeros(0), None)
+        mixtures = self.bridge.mixtures(encoded).unbind(2)
         fused = []
-        for number, layer in enumerate(self._frozen[1]):
-            key, value = mixtures[2 * number], mixtures[2 * number + 1]
-            fused.append(_projected(layer.self_attn, key, value))
-        return FusedCache(config, fused, self.bridge.gates, None if self.bridge.config.compat else read.mask)
+        for index, layer in enumerate(self._frozen[1]):
+            key, value = mixtures[2 * index], mixtures[2 * index + 1]
+            fused.append(_project_keys_values(layer.self_attn, key, value))
+        return FusedCache(config, fused, self.bridge.gates, None if self.bridge.config.compat else encoded.mask)
 
-    def embedded(self, read: Read, prompts: Sequence[Prompt], *, left: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    def embed_rows(
+        self, encoded: EncoderStates, prompts: Sequence[Prompt], *, left: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The rows [before; I_map; separator; after; answer]: embeddings (B, T, width), mask and labels (B, T).
 
         Labels are the answers' tokens, and `IGNORED` elsewhere. Padding is on the right, or on the left.
         """
         embed = self.llm.model.get_input_embeddings()
-        soft = self.bridge.soft_prompt(read)
-        lengths = read.mask.sum(1).tolist()
+        soft = self.bridge.soft_prompt(encoded)
+        lengths = encoded.mask.sum(1).tolist()
         rows, labels = [], []
-        for number, prompt in enumerate(prompts):
+        for index, prompt in enumerate(prompts):
             ids = torch.tensor([*prompt.before, *prompt.after, *prompt.answer], device=soft.device, dtype=torch.long)
             texts = embed(ids).to(soft.dtype)
-            own = soft[number, : lengths[number]]
+            soft_prompt = soft[index, : lengths[index]]
             first = len(prompt.before)
-            rows.append(torch.cat([texts[:first], own, self.bridge.separator[None].to(soft.dtype), texts[first:]]))
+            rows.append(
+                torch.cat([texts[:first], soft_prompt, self.bridge.separator[None].to(soft.dtype), texts[first:]])
+            )
             unknown = ids.new_full((len(rows[-1]) - len(prompt.answer),), IGNORED)
             labels.append(torch.cat([unknown, ids[len(ids) - len(prompt.answer) :]]))
-        masks = [torch.ones_like(one, dtype=torch.bool) for one in labels]
+        masks = [torch.ones_like(row_labels, dtype=torch.bool) for row_labels in labels]
         side = "left" if left else "right"
         pad = nn.utils.rnn.pad_sequence
         return (
@@ -300,53 +304,53 @@ class LayAlign(nn.Module):
             pad(labels, batch_first=True, padding_value=IGNORED, padding_side=side),
         )
 
-    def loss(self, read: Read, prompts: Sequence[Prompt]) -> Tensor:
+    def loss(self, encoded: EncoderStates, prompts: Sequence[Prompt]) -> Tensor:
         """The mean cross-entropy of the answers' tokens."""
-        return self._losses(read, prompts)[0].mean()
+        return self._losses(encoded, prompts)[0].mean()
 
-    def losses(self, read: Read, prompts: Sequence[Prompt]) -> Tensor:
+    def losses(self, encoded: EncoderStates, prompts: Sequence[Prompt]) -> Tensor:
         """The mean cross-entropy of each answer's tokens, (B,)."""
-        found, rows = self._losses(read, prompts)
+        losses, rows = self._losses(encoded, prompts)
         counts = torch.bincount(rows, minlength=len(prompts))
-        return torch.zeros_like(counts, dtype=found.dtype).index_add(0, rows, found) / counts
+        return torch.zeros_like(counts, dtype=losses.dtype).index_add(0, rows, losses) / counts
 
-    def _losses(self, read: Read, prompts: Sequence[Prompt]) -> tuple[Tensor, Tensor]:
+    def _losses(self, encoded: EncoderStates, prompts: Sequence[Prompt]) -> tuple[Tensor, Tensor]:
         """The cross-entropy of each token of all answers, and its row."""
-        embeds, mask, labels = self.embedded(read, prompts)
+        embeds, mask, labels = self.embed_rows(encoded, prompts)
         with _attention(embeds.device.type):
-            states = self.states(embeds, mask, self.cache(read))[:, :-1]
+            states = self.states(embeds, mask, self.cache(encoded))[:, :-1]
         targets = labels[:, 1:]
-        known = targets != IGNORED
-        logits = self.llm.model.get_output_embeddings()(states[known])
-        values = F.cross_entropy(
-            logits.to(torch.promote_types(logits.dtype, torch.float32)), targets[known], reduction="none"
+        labelled = targets != IGNORED
+        logits = self.llm.model.get_output_embeddings()(states[labelled])
+        losses = F.cross_entropy(
+            logits.to(torch.promote_types(logits.dtype, torch.float32)), targets[labelled], reduction="none"
         )
-        return values, known.nonzero()[:, 0]
+        return losses, labelled.nonzero()[:, 0]
 
     def states(self, embeds: Tensor, mask: Tensor, cache: FusedCache) -> Tensor:
         """The LLM's last states (B, T, width) of rows that are padded on either side; `cache` keeps what it read."""
         positions = (mask.long().cumsum(1) - 1).clamp(min=0)
         decoder = self.llm.model.get_decoder()
-        found = decoder(
+        outputs = decoder(
             inputs_embeds=embeds.to(self.llm.model.dtype), attention_mask=mask.long(), position_ids=positions,
             past_key_values=cache, use_cache=True,
         )  # fmt: skip
-        return cast(Tensor, found.last_hidden_state)
+        return cast(Tensor, outputs.last_hidden_state)
 
     @torch.inference_mode()
-    def generate(self, read: Read, prompts: Sequence[Prompt], **options: Any) -> list[list[int]]:
+    def generate(self, encoded: EncoderStates, prompts: Sequence[Prompt], **options: Any) -> list[list[int]]:
         """The tokens that follow the prompts, without what ends them; `options` are those of transformers' `generate`.
 
         Greedy unless the options say otherwise.
         """
-        embeds, mask, _ = self.embedded(read, [replace(prompt, answer=()) for prompt in prompts], left=True)
+        embeds, mask, _ = self.embed_rows(encoded, [replace(prompt, answer=()) for prompt in prompts], left=True)
         ends = list(self.llm.ends)
-        given = {"do_sample": False, "eos_token_id": ends or None, "pad_token_id": ends[0] if ends else 0}
-        found = self.llm.model.generate(
-            inputs_embeds=embeds.to(self.llm.model.dtype), attention_mask=mask.long(), past_key_values=self.cache(read),
-            **given | options,
+        defaults = {"do_sample": False, "eos_token_id": ends or None, "pad_token_id": ends[0] if ends else 0}
+        generated = self.llm.model.generate(
+            inputs_embeds=embeds.to(self.llm.model.dtype), attention_mask=mask.long(),
+            past_key_values=self.cache(encoded), **defaults | options,
         )  # fmt: skip
-        return [_until(row, ends) for row in found.tolist()]
+        return [_until(row, ends) for row in generated.tolist()]
 
 
 def _attention(device_type: str) -> contextlib.AbstractContextManager[None]:
@@ -360,7 +364,7 @@ def _attention(device_type: str) -> contextlib.AbstractContextManager[None]:
     return plain
 
 
-def _projected(attention: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+def _project_keys_values(attention: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
     """Keys and values (B, heads, L, head width) by a layer's frozen projections, not rotated."""
     dtype = attention.k_proj.weight.dtype
     shape = (*key.shape[:2], -1, attention.head_dim)
@@ -371,5 +375,5 @@ def _projected(attention: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tens
 
 
 def _until(ids: Sequence[int], ends: Sequence[int]) -> list[int]:
-    place = next((number for number, one in enumerate(ids) if one in ends), len(ids))
+    place = next((index for index, token in enumerate(ids) if token in ends), len(ids))
     return list(ids[:place])

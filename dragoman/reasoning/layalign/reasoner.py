@@ -20,12 +20,12 @@ def prompt_of(llm: LanguageModel, before: str, after: str, text: str, answer: st
 
     Names of special tokens in the text are plain text, so that it cannot end the user's message.
     """
-    first, found, last = after.partition(TEXT)
-    follows = [*llm.ids(first), *(llm.plain_ids(text) if found else []), *llm.ids(last + llm.after)]
-    known = () if answer is None else [*llm.plain_ids(answer), *llm.ends[:1]]
+    first, placeholder, last = after.partition(TEXT)
+    follows = [*llm.ids(first), *(llm.plain_ids(text) if placeholder else []), *llm.ids(last + llm.after)]
+    answer_ids = () if answer is None else [*llm.plain_ids(answer), *llm.ends[:1]]
     ids = llm.ids(llm.before + before)
     bos = [] if llm.bos is None or ids[:1] == [llm.bos] else [llm.bos]
-    return Prompt([*bos, *ids], follows, known)
+    return Prompt([*bos, *ids], follows, answer_ids)
 
 
 class Reasoner:
@@ -41,7 +41,7 @@ class Reasoner:
         self.name = str(about.get("name", folder.name))
         self.limits = str(about.get("limits", ""))
         self.languages = frozenset(map(str, about.get("languages", [])))
-        self.quality = {str(language): float(value) for language, value in about.get("quality", {}).items()}
+        self.quality = {str(language): float(share) for language, share in about.get("quality", {}).items()}
         self.measured_on = str(about.get("measured_on", ""))
         self._before, self._after = str(about.get("before", "")), str(about.get("after", ""))
 
@@ -61,10 +61,10 @@ class Reasoner:
             raise ValueError(f"{len(ids)} subwords; at most {self.encoder.room} can be read")
         prompt = prompt_of(self.model.llm, self._before, self._after, question)
         prompt = Prompt(prompt.before, [*self.model.llm.plain_ids(quoted), *prompt.after])
-        made = Stream(self.encoder.framed(ids), prompt, limit, temperature, seed)
-        if made.size + limit > self.context:
-            raise ValueError(f"{made.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
-        return made
+        stream = Stream(self.encoder.frame(ids), prompt, limit, temperature, seed)
+        if stream.size + limit > self.context:
+            raise ValueError(f"{stream.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
+        return stream
 
     def reach(self, tokens: int) -> int:
         """How far from its start a window of so many tokens may reach, in characters, before it and after it."""
@@ -79,7 +79,7 @@ class Reasoner:
         offsets = self.model.llm.tokenizer.encode(part, add_special_tokens=False).offsets
         if len(offsets) <= tokens:
             return first, first + len(part)
-        begin = next((number for number, one in enumerate(offsets) if one[0] >= start - first), 0)
+        begin = next((index for index, span in enumerate(offsets) if span[0] >= start - first), 0)
         begin = min(begin, len(offsets) - tokens)
         end = begin + tokens
         return first + offsets[begin][0], first + (offsets[end][0] if end < len(offsets) else len(part))

@@ -11,20 +11,20 @@ import torch
 from torch import Tensor
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.backbone.padding import batches, padded
+from dragoman.backbone.padding import batches, pad_rows
 from dragoman.backbone.products import autocast
 from dragoman.files.atomic import atomic_folder
-from dragoman.reasoning.layalign.model import Read
+from dragoman.reasoning.layalign.model import EncoderStates
 
 TOKENS_AT_ONCE = 4_096
 STATES, ENDS = "states.bf16", "ends.npy"
 
 
-def read_texts(encoder: Encoder, rows: Sequence[Sequence[int]], device: torch.device) -> Read:
+def read_texts(encoder: Encoder, rows: Sequence[Sequence[int]], device: torch.device) -> EncoderStates:
     """The states of rows of subwords, special tokens included, of all layers."""
-    ids, mask = padded(rows, device, encoder.pad)
+    ids, mask = pad_rows(rows, device, encoder.pad)
     with torch.inference_mode():
-        return Read(torch.stack(encoder(ids, mask)), mask)
+        return EncoderStates(torch.stack(encoder(ids, mask)), mask)
 
 
 class StoredStates:
@@ -37,19 +37,19 @@ class StoredStates:
 
     def lengths(self) -> list[int]:
         """The subwords of each text, special tokens included."""
-        return [int(one) for one in np.diff(self._ends, prepend=0)]
+        return [int(length) for length in np.diff(self._ends, prepend=0)]
 
-    def read(self, places: Sequence[int], device: torch.device) -> Read:
+    def read_batch(self, places: Sequence[int], device: torch.device) -> EncoderStates:
         """The states of some texts, in one batch."""
         rows = [self._states[self._start(place) : int(self._ends[place])] for place in places]
         longest = max(map(len, rows))
         values = np.zeros((len(rows), longest, *self._states.shape[1:]), np.int16)
         mask = torch.zeros(len(rows), longest, dtype=torch.bool)
-        for number, row in enumerate(rows):
-            values[number, : len(row)] = row
-            mask[number, : len(row)] = True
+        for index, row in enumerate(rows):
+            values[index, : len(row)] = row
+            mask[index, : len(row)] = True
         states: Tensor = torch.from_numpy(values).view(torch.bfloat16).to(device).float()
-        return Read(states.movedim(2, 0), mask.to(device))
+        return EncoderStates(states.movedim(2, 0), mask.to(device))
 
     def _start(self, place: int) -> int:
         return int(self._ends[place - 1]) if place else 0
@@ -60,16 +60,17 @@ class FreshStates:
 
     def __init__(self, encoder: Encoder, texts: Sequence[str]) -> None:
         self._encoder = encoder
-        self._rows = [encoder.framed(one.ids) for one in encoder.subwords(texts)]
+        self._rows = [encoder.frame(subwords.ids) for subwords in encoder.subwords(texts)]
 
     def lengths(self) -> list[int]:
         """The subwords of each text, special tokens included."""
         return [len(row) for row in self._rows]
 
-    def read(self, places: Sequence[int], device: torch.device) -> Read:
+    def read_batch(self, places: Sequence[int], device: torch.device) -> EncoderStates:
         """The states of some texts, in one batch."""
-        found = read_texts(self._encoder, [self._rows[place] for place in places], device)
-        return Read(found.states.clone().float(), found.mask.clone())  # what inference made cannot be learned from
+        computed = read_texts(self._encoder, [self._rows[place] for place in places], device)
+        # What inference made cannot be learned from.
+        return EncoderStates(computed.states.clone().float(), computed.mask.clone())
 
 
 States = StoredStates | FreshStates
@@ -83,7 +84,7 @@ def stored_states(encoder: Encoder, texts: Sequence[str], folder: Path, device: 
     target = folder / digest.hexdigest()[:16]
     layers = encoder.layers + 1
     if not target.exists():
-        rows = [encoder.framed(one.ids) for one in encoder.subwords(texts)]
+        rows = [encoder.frame(subwords.ids) for subwords in encoder.subwords(texts)]
         with atomic_folder(target) as unfinished:
             _compute(encoder, rows, unfinished, device)
     return StoredStates(target, layers, encoder.width)
@@ -93,12 +94,14 @@ def _compute(encoder: Encoder, rows: Sequence[Sequence[int]], folder: Path, devi
     ends = np.cumsum([len(row) for row in rows])
     np.save(folder / ENDS, ends)
     shape = (int(ends[-1]), encoder.layers + 1, encoder.width)
-    found = np.memmap(folder / STATES, np.int16, "w+", shape=shape)
+    stored = np.memmap(folder / STATES, np.int16, "w+", shape=shape)
     for batch in batches([len(row) for row in rows], TOKENS_AT_ONCE):
         with autocast(device.type):
-            read = read_texts(encoder, [rows[number] for number in batch], device)
-        states = read.states.movedim(0, 2).to(torch.bfloat16).cpu()  # (B, L, layers, width)
-        for own, number in zip(states, batch, strict=True):
-            length = len(rows[number])
-            found[int(ends[number]) - length : int(ends[number])] = own[:length].contiguous().view(torch.int16).numpy()
-    found.flush()
+            encoded = read_texts(encoder, [rows[index] for index in batch], device)
+        states = encoded.states.movedim(0, 2).to(torch.bfloat16).cpu()  # (B, L, layers, width)
+        for text_states, index in zip(states, batch, strict=True):
+            length = len(rows[index])
+            stored[int(ends[index]) - length : int(ends[index])] = (
+                text_states[:length].contiguous().view(torch.int16).numpy()
+            )
+    stored.flush()

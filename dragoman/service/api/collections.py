@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from dragoman.engine.core.names import ID_CHARS
 from dragoman.engine.models.batching import Cancelled
-from dragoman.files.streams import gzipped
+from dragoman.files.streams import gzip_stream
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.importing import Imported
@@ -152,7 +152,7 @@ def export_documents(name: CollectionName, request: Request, runtime: RuntimeDep
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return StreamingResponse(lines, media_type=NDJSON_TYPES[0])
     headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-    return StreamingResponse(gzipped(lines), media_type=NDJSON_TYPES[0], headers=headers)
+    return StreamingResponse(gzip_stream(lines), media_type=NDJSON_TYPES[0], headers=headers)
 
 
 @router.get("/{name}/documents/{id:whole}", response_model=DocumentBody)

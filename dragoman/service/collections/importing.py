@@ -15,7 +15,7 @@ from dragoman.engine.core.json import memory_of
 from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
-from dragoman.files.streams import Line, StreamFault, lines, unpacked
+from dragoman.files.streams import Line, StreamFault, lines, unpack
 from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
@@ -119,7 +119,7 @@ class DocumentImport:
 
     def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
         limits = self._settings.uploads
-        plain = unpacked(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=gzip)
+        plain = unpack(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=gzip)
         head, plain = peeked(plain)
         if (form := other_form(head)) is not None:
             raise InvalidRequest(f"the body is {form}: send one JSON object per line")
@@ -127,9 +127,9 @@ class DocumentImport:
         try:
             for line in lines(plain, limits.ndjson_line_bytes):
                 self._take(line, batch)
-                self._reached = batch.last_line = line.number
+                self._reached = batch.last_line = line.line_number
                 if len(batch.documents) >= BATCH_LINES or batch.size >= BATCH_BYTES:
-                    full, batch = batch, _Batch(last_line=line.number)
+                    full, batch = batch, _Batch(last_line=line.line_number)
                     self._save(full)
         except (StreamFault, ServiceError):
             self._save(batch)  # the lines before the fault are whole
@@ -142,10 +142,10 @@ class DocumentImport:
                 raise LineRejected(f"the line is longer than {self._settings.uploads.ndjson_line_bytes} bytes")
             document = parse_document(line.content, self._settings.requests.body_depth)
         except LineRejected as fault:
-            self._reject(Rejected(line.number, fault.id, str(fault)))
+            self._reject(Rejected(line.line_number, fault.id, str(fault)))
             return
         batch.documents.append(document)
-        batch.lines.append(line.number)
+        batch.lines.append(line.line_number)
         batch.size += memory_of(line.content)
 
     def _reject(self, rejected: Rejected) -> None:

@@ -20,7 +20,7 @@ from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.engine.search.request import Method
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.views import ActiveVersion
-from dragoman.files.streams import Line, lines, unpacked
+from dragoman.files.streams import Line, lines, unpack
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.schemas import RerankV1
@@ -127,7 +127,7 @@ class JobSubmission:
     def _unpacked(self, parts: Iterator[bytes], gzip: bool) -> Iterator[bytes]:
         settings = self._settings
         limits = {"limit": settings.uploads.decompressed_bytes, "ratio": settings.uploads.decompression_ratio}
-        for part in unpacked(parts, gzip=gzip, **limits):
+        for part in unpack(parts, gzip=gzip, **limits):
             self._digest.update(part)
             yield part
 
@@ -143,12 +143,19 @@ class JobSubmission:
             if len(batch.rows) >= BATCH_LINES or batch.size >= BATCH_BYTES:
                 full, batch = batch, _Batch()
                 self._save(full)
-            self._reached = line.number
+            self._reached = line.line_number
         if batch.rows:
             self._save(batch)
 
     def _row(self, line: Line) -> dict[str, Any]:
-        row = {"job_id": self.id, "line": line.number, "custom_id": None, "request": None, "answer": None, "ids": None}
+        row = {
+            "job_id": self.id,
+            "line": line.line_number,
+            "custom_id": None,
+            "request": None,
+            "answer": None,
+            "ids": None,
+        }
         try:
             if line.content is None:
                 raise LineRejected(f"the line is longer than {self._settings.uploads.ndjson_line_bytes} bytes")

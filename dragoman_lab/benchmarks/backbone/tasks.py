@@ -25,7 +25,7 @@ from torch.nn import functional as F
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder, load_translator
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.products import autocast
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.backbone.seq2seq import translation_loss
@@ -135,7 +135,7 @@ def tag_from_english(
 
 def _tag(encoder: Encoder, head: nn.Linear, batch: Sequence[Tagged]) -> Tensor:
     ids, mask = encoder.batch([sentence.ids for sentence in batch])
-    before = len(encoder.framed([])) // 2  # special tokens before the text
+    before = len(encoder.frame([])) // 2  # special tokens before the text
     rows = torch.tensor([row for row, sentence in enumerate(batch) for _ in sentence.firsts])
     columns = torch.tensor([first + before for sentence in batch for first in sentence.firsts])
     logits: Tensor = head(encoder(ids, mask)[-1][rows, columns])
@@ -179,8 +179,8 @@ def nats_per_subword(
         start = vocabulary.special(f"<to:{target}>")
         for first in range(0, len(sentence_pairs), 16):
             batch = sentence_pairs[first : first + 16]
-            encoder_input = padded([[BOS, *x, EOS] for x, _ in batch], torch.device("cpu"))
-            decoder_input = padded([[start, *y, EOS] for _, y in batch], torch.device("cpu"))
+            encoder_input = pad_rows([[BOS, *x, EOS] for x, _ in batch], torch.device("cpu"))
+            decoder_input = pad_rows([[start, *y, EOS] for _, y in batch], torch.device("cpu"))
             subwords = int(decoder_input[1][:, 1:].sum())
             with torch.inference_mode():
                 total += float(translation_loss(model, encoder_input, decoder_input, 0.0)) * subwords

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def decode(model: LayAlign, encoder: Encoder, count: int, tokens: int) -> int:
     """Answer so many requests together; returns their tokens."""
-    ids = encoder.framed(encoder.subwords([TEXT])[0].ids)
+    ids = encoder.frame(encoder.subwords([TEXT])[0].ids)
     streams = [
         Stream(ids, Prompt(model.llm.ids(model.llm.before), model.llm.ids(model.llm.after)), tokens)
         for _ in range(count)
@@ -82,11 +82,11 @@ def decode(model: LayAlign, encoder: Encoder, count: int, tokens: int) -> int:
 @torch.inference_mode()
 def plain(model: LayAlign, encoder: Encoder, count: int, tokens: int) -> int:
     """Answer so many requests one after the other by `generate`; returns their tokens."""
-    ids = encoder.framed(encoder.subwords([TEXT])[0].ids)
+    ids = encoder.frame(encoder.subwords([TEXT])[0].ids)
     prompt = Prompt(model.llm.ids(model.llm.before), model.llm.ids(model.llm.after))
     for _ in range(count):
         read = read_texts(encoder, [ids], torch.device("cpu"))
-        embeds, mask, _ = model.embedded(read, [prompt])
+        embeds, mask, _ = model.embed_rows(read, [prompt])
         generated = model.llm.model.generate(
             inputs_embeds=embeds, attention_mask=mask.long(), do_sample=False, pad_token_id=0, eos_token_id=None,
             min_new_tokens=tokens, max_new_tokens=tokens,

@@ -108,7 +108,7 @@ def read_soft_prompts(reasoner: Reasoner, texts: Sequence[str]) -> NDArray[np.fl
     for text in texts:
         stream = reasoner.stream(text, "", 1, 0.0, 0)
         states = read_texts(reasoner.encoder, [stream.ids], model.bridge.separator.device)
-        embeds, mask, _ = model.embedded(states, [stream.prompt])
+        embeds, mask, _ = model.embed_rows(states, [stream.prompt])
         hidden_states = model.llm.model.get_decoder()(
             inputs_embeds=embeds.to(model.llm.model.dtype), attention_mask=mask.long(),
             past_key_values=model.cache(states), use_cache=True, output_hidden_states=True,

@@ -33,7 +33,7 @@ from rich.table import Table
 
 from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_attention import Masks, attention_shares, plain_masks, structured_masks
-from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
+from dragoman.reasoning.structured_encoder import QuestionRow, languages_of, row_of
 from dragoman_lab.benchmarks.reasoning.attention_pictures import likeness_picture, maps_picture, patterns_picture
 from dragoman_lab.benchmarks.reasoning.statement_cells import DEPTH, TEST_SEEDS, Cell, load_reader
 from dragoman_lab.benchmarks.reasoning.statement_runs import METHODS
@@ -161,7 +161,7 @@ def observe(model: StatementReader, structured: bool, example: Example, ends: Se
     return Seen(sums / sums.sum(-1, keepdims=True))
 
 
-def attention(model: StatementReader, row: Row, across: bool) -> torch.Tensor:
+def attention(model: StatementReader, row: QuestionRow, across: bool) -> torch.Tensor:
     """The matrices A (layers, L, L) of a row, in the mean over heads."""
     ids = torch.tensor([row.ids])
     languages = languages_of([row], len(row.ids), ids.device)

@@ -25,7 +25,7 @@ from rich.table import Table
 from dragoman.backbone.checkpoints import CONFIG, read_json
 from dragoman.files.atomic import atomic_file
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import ANSWERS, Request, read
+from dragoman.reasoning.question_answering import ANSWERS, Request, answer_requests
 from dragoman_lab.benchmarks.reasoning.calibration import write
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, documents, xquad
 from dragoman_lab.benchmarks.reasoning.xquad_retrieved import reading
@@ -111,7 +111,7 @@ def of_pair(
         key: {"own": ranked.index(para) if (para := questions[target][key]["para"]) in ranked else None, "answers": []}
         for key, ranked in passages.items()
     }
-    for (key, place, _), answers in zip(places, read(scorer, requests, ANSWERS), strict=True):
+    for (key, place, _), answers in zip(places, answer_requests(scorer, requests, ANSWERS), strict=True):
         reference = questions[target][key]["answer"]
         asked[key]["answers"] += [[place, answer.score, f1(answer.text, [reference], target)] for answer in answers]
     return list(asked.values())

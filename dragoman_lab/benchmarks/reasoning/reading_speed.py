@@ -5,11 +5,11 @@
 
 The questions are XQuAD's of `--split`, at even distances, in all languages in turn, each with its own paragraph: in the
 question's language (`one language`), or in the next one of the list (`two languages`, structured attention). Both
-languages are given. `reader` reads all in one call of `reading.read`, for the rate, and then each by itself, for the
-latency. `service` is `dragoman serve` in a process of its own, with `POST /v1/qa` from `--clients` at a time, who ask
-the questions over and over for `--seconds`; it has as many threads. Subwords are those of the rows that are read, with
-the special ones. Memory is the resident peak: of this process after reading, with the reader's weights, and of each
-process of the service at the end.
+languages are given. `reader` reads all in one call of `question_answering.answer_requests`, for the rate, and then each
+by itself, for the latency. `service` is `dragoman serve` in a process of its own, with `POST /v1/qa` from `--clients`
+at a time, who ask the questions over and over for `--seconds`; it has as many threads. Subwords are those of the
+rows that are read, with the special ones. Memory is the resident peak: of this process after reading, with the reader's
+weights, and of each process of the service at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import Reading, Request, read
+from dragoman.reasoning.question_answering import AnswerExtraction, Request, answer_requests
 from dragoman_lab.benchmarks.load.memory import below, mebibytes
 from dragoman_lab.benchmarks.load.throughput import ask
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, xquad
@@ -111,7 +111,7 @@ def questions(folder: Path, languages: list[str], split: str, count: int, shift:
 def subwords_of(scorer: SpanScorer, asked: Sequence[Question]) -> list[int]:
     """The subwords that are read for each question, in all its rows."""
     counts = [0] * len(asked)
-    for part in Reading(scorer.encoder, [question.request for question in asked]).parts:
+    for part in AnswerExtraction(scorer.encoder, [question.request for question in asked]).parts:
         counts[part.request] += len(part.row.ids)
     return counts
 
@@ -119,14 +119,14 @@ def subwords_of(scorer: SpanScorer, asked: Sequence[Question]) -> list[int]:
 def of_reader(scorer: SpanScorer, asked: Sequence[Question], subwords: Sequence[int]) -> dict[str, float]:
     """The rate of all questions in one call, and the latency of each by itself."""
     requests = [question.request for question in asked]
-    read(scorer, requests[:WARM_UP])
+    answer_requests(scorer, requests[:WARM_UP])
     begun = time.perf_counter()
-    read(scorer, requests)
+    answer_requests(scorer, requests)
     seconds = time.perf_counter() - begun
     milliseconds = []
     for request in requests:
         begun = time.perf_counter()
-        read(scorer, [request])
+        answer_requests(scorer, [request])
         milliseconds.append((time.perf_counter() - begun) * 1000)
     return figures_of(len(asked), sum(subwords), seconds, milliseconds)
 

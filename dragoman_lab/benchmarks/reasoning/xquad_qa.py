@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import Request, read
+from dragoman.reasoning.question_answering import Request, answer_requests
 from dragoman_lab.evaluation.test_collection import SPLITS, json_lines, part_of
 from dragoman_lab.reasoning.answers import exact, f1
 
@@ -86,7 +86,7 @@ def pair(
     requests = [
         Request(questions[source][key]["text"], paragraphs[row["para"]], source != target) for key, row in rows.items()
     ]
-    answers = [spans[0].text if spans else "" for spans in read(scorer, requests, 1)]
+    answers = [spans[0].text if spans else "" for spans in answer_requests(scorer, requests, 1)]
     return agreement(answers, [row["answer"] for row in rows.values()], target)
 
 

@@ -10,7 +10,7 @@
         --languages de,es,ru,zh,ar --fitted
 
 Prints mean MAP over the lists, which are of hybrid search on tuning questions: of hybrid alone, of the reranker alone
-(its standalone score), and of both together (`dragoman.ranking.about.interpolated`) by weight, with p of a two-tailed
+(its standalone score), and of both together (`dragoman.ranking.about.interpolate`) by weight, with p of a two-tailed
 paired t-test against hybrid alone; a question's mean over the lists is one observation, so all lists have the same
 questions. Scale and offset then calibrate both together (`dragoman_lab.ranking.fitting.calibration`). `--fitted`
 measures the weight that the configuration has, on each list, and writes nothing.
@@ -28,7 +28,7 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.backbone.checkpoints import CONFIG
-from dragoman.ranking.about import HybridAbout, RerankerAbout, interpolated, standalone
+from dragoman.ranking.about import HybridAbout, RerankerAbout, interpolate, standalone
 from dragoman.ranking.late import folder_of
 from dragoman.ranking.scoring import load_scorer
 from dragoman_lab.benchmarks.reranking.mart_fit import write
@@ -102,7 +102,7 @@ def calibrate(scored: Mapping[str, Sequence[Scored]], weight: float, about: Rera
     """Scale and offset of the sums of both scores, see `HybridAbout`."""
     questions = [question for list_questions in scored.values() for question in list_questions]
     sums = [
-        interpolated(
+        interpolate(
             standalone(np.asarray(question.model), np.asarray(question.shares), about.standalone),
             np.asarray(question.first_stage),
             weight,

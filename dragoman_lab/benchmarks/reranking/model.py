@@ -21,7 +21,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import words
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.passages import Passage, read
+from dragoman.ranking.passages import Passage, tokenize_texts
 from dragoman.ranking.scoring import Scorer
 
 SYLLABLES = ["".join(pair) for pair in product("bdfgklmnprstvz", "aeiou")]
@@ -80,7 +80,7 @@ def write_e5(folder: Path) -> None:
     save_with_classifier(model, folder)
     encoder.vocabulary.save(folder / "tokenizer.json")
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    first, end = (tokenizer.id_to_token(subword) for subword in encoder.framed([]))
+    first, end = (tokenizer.id_to_token(subword) for subword in encoder.frame([]))
     tokenizer.post_processor = processors.RobertaProcessing(
         (end, tokenizer.token_to_id(end)), (first, tokenizer.token_to_id(first)), trim_offsets=False
     )
@@ -165,7 +165,7 @@ def read_list(scorer: Scorer, candidate_list: dict[str, Any], mat: bool) -> list
     if mat:
         reference = TranslationReference(split[0], _table(json.dumps(candidate_list["table"])))
         links = [reference.links(document) for document in split[1:]]
-    query, *documents = read(scorer.encoder, texts, [each.spans for each in split])
+    query, *documents = tokenize_texts(scorer.encoder, texts, [each.spans for each in split])
     return scorer.rows(query, documents, links)
 
 

@@ -36,7 +36,7 @@ def ours(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]
 
     def run() -> list[float]:
         rows = [row for candidate_list in lists for row in read_list(scorer, candidate_list, options.mat)]
-        return scorer.values(rows)
+        return scorer.scores(rows)
 
     return run
 
@@ -48,7 +48,7 @@ def forward(options: argparse.Namespace, lists: Lists) -> Callable[[], list[floa
 
     scorer = Scorer(mart_of(options.folder / "model", options.mat, options.device), options.tokens, dtype(options))
     rows = [row for candidate_list in lists for row in read_list(scorer, candidate_list, options.mat)]
-    return lambda: scorer.values(rows)
+    return lambda: scorer.scores(rows)
 
 
 def late(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
@@ -61,7 +61,7 @@ def late(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]
 
     def run() -> list[float]:
         rows = [row for candidate_list in lists for row in read_list(scorer, candidate_list, True)]
-        return scorer.values(rows)
+        return scorer.scores(rows)
 
     return run
 

@@ -25,9 +25,9 @@ from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, THRESHOLD, Ints, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.mixed_attention import Mixing, Row
+from dragoman.ranking.mixed_attention import Mixing, PassageRow
 from dragoman.ranking.passages import Passage
-from dragoman.ranking.scoring import Scorer, padded_states, pooled
+from dragoman.ranking.scoring import Scorer, padded_states, pool_passages
 
 TERMS, TRANSLATIONS, PIECES = 20_000, 10, 1.25
 
@@ -48,7 +48,7 @@ def text(terms: list[str], random: np.random.Generator) -> tuple[Words, Ints]:
 
 
 def dense_matrix(
-    query: Words, row: Row, passage: Words, translations: dict[str, dict[str, float]], length: int
+    query: Words, row: PassageRow, passage: Words, translations: dict[str, dict[str, float]], length: int
 ) -> np.ndarray:
     """One dense matrix M, cell by cell, from a dictionary of dictionaries."""
     matrix = np.eye(length, dtype=np.float32)
@@ -109,17 +109,18 @@ def main() -> None:
     translations = {term: {entry.term: (entry.p_forward + entry.p_backward) / 2 for entry in table.translations(term)}
              for term in query.terms}  # fmt: skip
 
-    def rows() -> list[Row]:
+    def rows() -> list[PassageRow]:
         reference = TranslationReference(query, table)
         return [
-            Row(1, query_pieces, len(query_pieces) + 3, pieces, reference.links(words)) for words, pieces in documents
+            PassageRow(1, query_pieces, len(query_pieces) + 3, pieces, reference.links(words))
+            for words, pieces in documents
         ]
 
     def ours() -> None:
         Mixing.of(rows(), length, torch.device(options.device))
 
     def loop() -> None:
-        bare = [Row(1, query_pieces, len(query_pieces) + 3, pieces, NO_LINKS) for _, pieces in documents]
+        bare = [PassageRow(1, query_pieces, len(query_pieces) + 3, pieces, NO_LINKS) for _, pieces in documents]
         for row, (words, _) in zip(bare, documents, strict=True):
             dense_matrix(query, row, words, translations, length)
 
@@ -145,7 +146,7 @@ def model(options: argparse.Namespace, length: int) -> Encoder:
     return RandomEncoder(Veco(config)).to(options.device).eval()
 
 
-def passages(encoder: Encoder, rows: list[Row]) -> list[Passage]:
+def passages(encoder: Encoder, rows: list[PassageRow]) -> list[Passage]:
     batch = []
     for index, row in enumerate(rows):
         ids = [BOS, *([7] * len(row.query)), EOS, BOS, *([8] * len(row.passage)), EOS]
@@ -157,7 +158,7 @@ def passages(encoder: Encoder, rows: list[Row]) -> list[Passage]:
 def forward(scorer: Scorer, rows: list[Passage]) -> Callable[[], None]:
     def work() -> None:
         with torch.inference_mode(), autocast(next(scorer.model.parameters()).device.type):
-            pooled(partial(padded_states, scorer.model), rows, 8_192)
+            pool_passages(partial(padded_states, scorer.model), rows, 8_192)
 
     return work
 

@@ -20,7 +20,7 @@ from rich.table import Table
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.engine.models.tagging import TaggerTask
-from dragoman.tagging.shipped import shipped
+from dragoman.tagging.shipped import find_shipped
 from dragoman.tagging.tagger import Tagger, best_labels, load_tagger
 from dragoman.tagging.words import word_states
 from dragoman_lab.benchmarks.tagging.scoring import score_test
@@ -44,7 +44,7 @@ def main() -> None:
     console = Console()
     tasks: tuple[TaggerTask, ...] = ("ner", "pos")
     for task in tasks:
-        folder = shipped(task)
+        folder = find_shipped(task)
         if folder is None:
             raise SystemExit(f"the package has no tagger {task}")
         tagger = load_tagger(folder, encoder)

@@ -30,7 +30,7 @@ from spacy.util import compounding, minibatch
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.tagging.labels import OUTSIDE, span_f1
-from dragoman.tagging.shipped import shipped
+from dragoman.tagging.shipped import find_shipped
 from dragoman.tagging.tagger import load_tagger
 from dragoman_lab.backbone.config import read_config
 from dragoman_lab.benchmarks.tagging.shipped import labels_of
@@ -60,7 +60,7 @@ def main() -> None:
     config = TaggerTraining.parse(read_config(CONFIG))
     learned = [sentence for path in config.labelled for sentence in read_sentences(arguments.data / path, config.names)]
     nlp = train_pipeline(learned, arguments.rounds)
-    folder = shipped("ner")
+    folder = find_shipped("ner")
     if folder is None:
         raise SystemExit("the package has no tagger of names")
     encoder = load_encoder("e5-small")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+from dragoman.files.streams import StreamFault, file_parts, lines, unpack
 
 LONGEST = 1 << 20
 """Bytes of a line."""
@@ -110,7 +110,7 @@ def _examples(path: Path, made: Callable[[Record], Iterable[Example]]) -> Iterat
     """
     number = 0
     try:
-        for number, content in lines(unpacked(file_parts(path)), LONGEST):
+        for number, content in lines(unpack(file_parts(path)), LONGEST):
             if content is None:
                 raise ValueError(f"longer than {LONGEST} bytes")
             record = json.loads(content)

@@ -131,7 +131,7 @@ def test_the_whole_model_gives_the_states_of_the_packed_one(encoder: E5Encoder) 
         ["honey", "Der Vulkan"], "passage", 8
     )
     with torch.inference_mode():
-        rows = [encoder.framed(encoder.subwords([f"passage: {text}"])[0].ids) for text in ("honey", "Der Vulkan")]
+        rows = [encoder.frame(encoder.subwords([f"passage: {text}"])[0].ids) for text in ("honey", "Der Vulkan")]
         states = [encoder(torch.tensor([row]), torch.ones(1, len(row), dtype=torch.bool)) for row in rows]
     for vector, found, own in zip(vectors, states, (first, second), strict=True):
         mean = found[12][0].mean(0)

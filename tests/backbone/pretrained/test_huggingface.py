@@ -133,7 +133,7 @@ def test_other_architectures_are_refused(checkpoints: dict[str, Path]) -> None:
 def test_what_one_pass_adds_is_in_no_other_pass(checkpoints: dict[str, Path]) -> None:
     """A pass stops in its first layer, while others that add something else or nothing run on another thread."""
     encoder = load_encoder(str(checkpoints["bert"]))
-    ids = torch.tensor([encoder.framed([7, 8, 9])])
+    ids = torch.tensor([encoder.frame([7, 8, 9])])
     mask = torch.ones_like(ids, dtype=torch.bool)
     alone = encoder(ids, mask)[-1]
     tenfold = encoder(ids, mask, added={0: lambda x: x * 9})[-1]

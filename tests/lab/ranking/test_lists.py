@@ -11,7 +11,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import TranslationReference, Words
-from dragoman.ranking.passages import read
+from dragoman.ranking.passages import tokenize_texts
 from dragoman_lab.ranking.lists import (
     Candidate,
     CandidateList,
@@ -41,7 +41,7 @@ def write(folder: Path, encoder: Encoder, table: Table | None = TABLE) -> list[C
     writer = ListsWriter("en", "de", encoder.tokenizer_checksum)
     for text, language in TEXTS:
         found = split(text, language)
-        writer.text(read(encoder, [text], [found.spans])[0], found.terms)
+        writer.text(tokenize_texts(encoder, [text], [found.spans])[0], found.terms)
     lists = [
         CandidateList("first", 0, [Candidate(1, 0.5, True), Candidate(3, 0.25, False), Candidate(2, 0.0, False)], 1),
         CandidateList("ß/2", 0, [], 3),
@@ -60,7 +60,7 @@ def test_lists_are_read_as_written(tmp_path: Path, encoder: Encoder) -> None:
     assert [found[number] for number in range(len(found))] == written
     assert (found.source, found.target, found.tokenizer) == ("en", "de", encoder.tokenizer_checksum)
     for number, (text, language) in enumerate(TEXTS):
-        (expected,) = read(encoder, [text], [split(text, language).spans])
+        (expected,) = tokenize_texts(encoder, [text], [split(text, language).spans])
         assert found.text(number).ids == expected.ids
         assert np.array_equal(found.text(number).pieces, expected.pieces)
 
@@ -121,7 +121,7 @@ def test_links_outside_the_table_are_kept(tmp_path: Path, encoder: Encoder) -> N
         writer = ListsWriter("en", "de", encoder.tokenizer_checksum)
         for text, language in TEXTS:
             words = split(text, language)
-            writer.text(read(encoder, [text], [words.spans])[0], words.terms)
+            writer.text(tokenize_texts(encoder, [text], [words.spans])[0], words.terms)
         assert {asked, there} <= set(writer.terms)
         writer.write(tmp_path / name, None, extra=extra)
         found[name] = read_lists(tmp_path / name)
@@ -141,7 +141,7 @@ def test_equal_lists_have_one_checksum_and_others_another(tmp_path: Path, encode
     write(tmp_path / "a", encoder)
     write(tmp_path / "b", encoder)
     writer = ListsWriter("en", "de", encoder.tokenizer_checksum)
-    writer.text(read(encoder, ["x"], [[(0, 1)]])[0], Words(["x"], []).terms)
+    writer.text(tokenize_texts(encoder, ["x"], [[(0, 1)]])[0], Words(["x"], []).terms)
     writer.list(CandidateList("first", 0, [], 1))
     writer.write(tmp_path / "c", None)
     checksums = [read_lists(tmp_path / name).checksum for name in "abc"]

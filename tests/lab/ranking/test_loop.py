@@ -173,7 +173,7 @@ def test_the_losses_are_their_formulas(lists: Path, documents: int, first_stage:
     scorer = Scorer(model)  # type: ignore[arg-type]
     ranking, right, wrong = [], [], []
     for one in batch.examples:
-        scores = torch.tensor(scorer.values(scorer.rows(one.query, one.documents, one.links)))
+        scores = torch.tensor(scorer.scores(scorer.rows(one.query, one.documents, one.links)))
         ranked = scores + first_stage * torch.log(torch.tensor(one.scores).clamp_min(1e-3))
         ranking.append(-(ranked[0] - torch.logsumexp(ranked, 0)))
         right.append(torch.log1p(torch.exp(-scores[0])))

@@ -172,7 +172,7 @@ def test_training_changes_what_learns_alone_and_goes_on_from_what_it_saved(lists
     assert base == base_of(plain, encoder_checksum(plain))
     given = batch(again.encoder, PAIRS)
     with torch.no_grad():
-        torch.testing.assert_close(again.eval().pooled(given), loaded.pooled(given), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(again.eval().pool_rows(given), loaded.pool_rows(given), rtol=1e-4, atol=1e-5)
     train_mart(on, lists / "second")
     for changes, message in (
         ({"rank": 2}, "does not fit"),

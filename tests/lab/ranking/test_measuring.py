@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import StandaloneAbout
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.passages import read
+from dragoman.ranking.passages import tokenize_texts
 from dragoman.ranking.scoring import Scorer
 from dragoman_lab.ranking.lists import Candidate, CandidateList, ListsWriter, read_lists
 from dragoman_lab.ranking.measuring import WEIGHTS, Scored, best_weight, mean_average_precision, score_lists
@@ -90,7 +90,7 @@ def test_a_query_beyond_the_model_is_read_in_part(tmp_path: Path, subwords: Subw
         texts = []
         for text in (query, "die Biene", "ein Schiff"):
             words = split(text, "en")
-            texts.append(writer.text(read(encoder, [text], [words.spans])[0], words.terms))
+            texts.append(writer.text(tokenize_texts(encoder, [text], [words.spans])[0], words.terms))
         writer.list(CandidateList("q", texts[0], [Candidate(one, 0.5, True) for one in texts[1:]], 2))
         writer.write(tmp_path / name, TABLE)
         found += score_lists(scorer, read_lists(tmp_path / name), depth=2)

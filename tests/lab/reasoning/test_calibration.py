@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.reasoning.reading import PaddedScorer
+from dragoman.reasoning.question_answering import PaddedScorer
 from dragoman_lab.reasoning.calibration import fit_calibration, fit_slope, fit_softmax, logistic, served
 from tests.reasoning.samples import examples, reader
 

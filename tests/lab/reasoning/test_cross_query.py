@@ -81,13 +81,13 @@ def parallel_rows(encoder: Encoder, count: int = 16) -> ParallelRows:
 def model_of(encoder: Encoder, trains: str = "cross", known: int | None = None) -> CrossQueryModel:
     """A model whose head predicts the first `known` of the subwords of the sample's text, or all of them."""
     used = sorted({one for row in parallel_rows(encoder, 64).rows for one in row.ids[1:-1]} - special(encoder))
-    counts = np.zeros(1 + max(*used, encoder.pad, *encoder.framed([])), dtype=np.int64)
+    counts = np.zeros(1 + max(*used, encoder.pad, *encoder.frame([])), dtype=np.int64)
     counts[used[:known]] = 1
     return CrossQueryModel(StructuredEncoder(encoder), SubwordHead(encoder, counts, len(counts)), trains)
 
 
 def special(encoder: Encoder) -> set[int]:
-    return {encoder.pad, *encoder.framed([])}
+    return {encoder.pad, *encoder.frame([])}
 
 
 class Watched(CrossQueryModel):

@@ -20,7 +20,7 @@ from dragoman.reasoning.inference import StatementScorer
 from dragoman.reasoning.spans import best_spans
 from dragoman.reasoning.statements import Judgement, StatementReader
 from dragoman.reasoning.structured_attention import structured_masks
-from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of
+from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder, languages_of
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import Source
@@ -73,7 +73,7 @@ def test_it_learns_a_rule_and_what_deciding_sentences_are(folder: Path, structur
     assert scorer.languages == {"de", "en"}
 
 
-def _is_a_sentence(judgement: Judgement, row: Row) -> bool:
+def _is_a_sentence(judgement: Judgement, row: QuestionRow) -> bool:
     """Whether the best span is the first or the second half of the context."""
     [span] = best_spans(judgement.scores, row, 1)
     return (span.start == row.first) != (span.end == row.second - 2)

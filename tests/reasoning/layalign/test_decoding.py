@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from dragoman.reasoning.layalign.decoding import Decoder, Stream
-from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig, Prompt, Read
+from dragoman.reasoning.layalign.model import EncoderStates, LayAlign, LayAlignConfig, Prompt
 from tests.reasoning.layalign.tiny import KINDS, LAYERS, WIDTH, joined, llm
 
 
@@ -43,7 +43,7 @@ def streams(count: int, drawn: int, **given: Any) -> list[Stream]:
 def alone(model: LayAlign, stream: Stream) -> list[int]:
     """What `generate` makes of one stream."""
     ids = torch.tensor([list(stream.ids)])
-    read = Read(torch.stack(READER(ids, torch.ones_like(ids))), torch.ones_like(ids, dtype=torch.bool))
+    read = EncoderStates(torch.stack(READER(ids, torch.ones_like(ids))), torch.ones_like(ids, dtype=torch.bool))
     return model.generate(read, [stream.prompt], max_new_tokens=stream.limit)[0]
 
 

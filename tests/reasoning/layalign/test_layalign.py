@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.reasoning.layalign.model import Bridge, LayAlign, LayAlignConfig, Prompt, Read
+from dragoman.reasoning.layalign.model import Bridge, EncoderStates, LayAlign, LayAlignConfig, Prompt
 from tests.reasoning.layalign.tiny import KINDS, LAYERS, WIDTH, joined, llm, read
 
 PROMPTS = [Prompt([1], [5, 6, 7], [8, 9, 2]), Prompt([1], [10], [11, 2]), Prompt([1], [], [12, 13, 14, 2])]
@@ -22,7 +22,7 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def softly(model: LayAlign, found: Read, prompts: list[Prompt], **options: Any) -> list[list[int]]:
+def softly(model: LayAlign, found: EncoderStates, prompts: list[Prompt], **options: Any) -> list[list[int]]:
     """What the LLM alone generates after the soft prompt, one text at a time."""
     ours, embed, made = model.llm.model, model.llm.model.get_input_embeddings(), []
     for number, prompt in enumerate(prompts):
@@ -52,7 +52,7 @@ def test_with_gates_at_0_it_generates_what_the_llm_with_the_soft_prompt_does(
         )
 
 
-def plain_logits(model: LayAlign, found: Read, prompt: Prompt) -> Tensor:
+def plain_logits(model: LayAlign, found: EncoderStates, prompt: Prompt) -> Tensor:
     """The logits (T, V) of one text by the formulas: SA(T) + g CA(T, H^K, H^V) in each layer, nothing batched."""
     ours, bridge, compat = model.llm.model, model.bridge, model.bridge.config.compat
     embed = ours.get_input_embeddings()
@@ -103,7 +103,7 @@ def plain_logits(model: LayAlign, found: Read, prompt: Prompt) -> Tensor:
     return logits
 
 
-def plain_loss(model: LayAlign, found: Read, prompt: Prompt) -> Tensor:
+def plain_loss(model: LayAlign, found: EncoderStates, prompt: Prompt) -> Tensor:
     logits = plain_logits(model, found, prompt)
     count = len(prompt.answer)
     return F.cross_entropy(logits[-count - 1 : -1], torch.tensor(prompt.answer), reduction="sum")

@@ -7,10 +7,10 @@ import torch
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.padding import padded
+from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.pretrained import smollm2
 from dragoman.backbone.pretrained.llm import LanguageModel, load_llm
-from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig, Prompt, Read
+from dragoman.reasoning.layalign.model import EncoderStates, LayAlign, LayAlignConfig, Prompt
 
 pytestmark = pytest.mark.slow
 
@@ -27,11 +27,11 @@ def encoder() -> Encoder:
     return load_encoder("e5-small")
 
 
-def reading(encoder: Encoder, texts: list[str]) -> Read:
-    rows = [encoder.framed(one.ids) for one in encoder.subwords(texts)]
-    ids, mask = padded(rows, torch.device("cpu"), encoder.pad)
+def reading(encoder: Encoder, texts: list[str]) -> EncoderStates:
+    rows = [encoder.frame(one.ids) for one in encoder.subwords(texts)]
+    ids, mask = pad_rows(rows, torch.device("cpu"), encoder.pad)
     with torch.inference_mode():
-        return Read(torch.stack(encoder(ids, mask)), mask)
+        return EncoderStates(torch.stack(encoder(ids, mask)), mask)
 
 
 def test_the_llm_of_the_package_answers_in_english(llm: LanguageModel) -> None:

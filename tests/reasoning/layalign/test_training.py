@@ -65,10 +65,10 @@ def test_stored_states_are_the_encoder_s(folder: Path) -> None:
     encoder = load_encoder(str(folder / "encoder"))
     texts = ["bridge", "river salt honey", "honey honey"]
     stored = stored_states(encoder, texts, folder / "states", CPU)
-    rows = [encoder.framed(one.ids) for one in encoder.subwords(texts)]
+    rows = [encoder.frame(one.ids) for one in encoder.subwords(texts)]
     assert stored.lengths() == [len(row) for row in rows]
     for places in ([0], [2, 1], [0, 1, 2]):
-        found, expected = stored.read(places, CPU), read_texts(encoder, [rows[place] for place in places], CPU)
+        found, expected = stored.read_batch(places, CPU), read_texts(encoder, [rows[place] for place in places], CPU)
         assert torch.equal(found.mask, expected.mask)
         torch.testing.assert_close(found.states[:, found.mask], expected.states[:, expected.mask], atol=0.05, rtol=0.01)
         assert not found.states[:, ~found.mask].any()
@@ -90,7 +90,7 @@ def test_it_learns_to_say_what_the_encoder_reads(folder: Path) -> None:
     bridge, encoder, about = load_bridge(model, folder / "cache")
     right = 0
     for one in completions(12, 2):
-        read = read_texts(encoder, [encoder.framed(encoder.subwords([one.text])[0].ids)], CPU)
+        read = read_texts(encoder, [encoder.frame(encoder.subwords([one.text])[0].ids)], CPU)
         prompt = prompt_of(bridge.llm, about["before"], about["after"], one.text)
         right += bridge.llm.text(bridge.generate(read, [prompt], max_new_tokens=5)[0]) == one.answer
     assert right >= 6

@@ -53,10 +53,12 @@ def test_each_subword_of_a_text_that_is_its_own_translation_means_its_own_token(
     own = [tokens_of(model, one.text, each.offsets) for one, each in zip(found, read, strict=True)]
     assert tokens.tolist() == [token for row in own for token in row]
     assert inputs.shape == (len(tokens), encoder.width)
-    first = states.read([0], CPU).states[-1, 0, 1 : len(own[0]) + 1]
+    first = states.read_batch([0], CPU).states[-1, 0, 1 : len(own[0]) + 1]
     torch.testing.assert_close(inputs[: len(own[0])].float(), first)
     lower, _ = linked_words(encoder, model, found, states, CPU, soft_layer=1)
-    torch.testing.assert_close(lower[: len(own[0])].float(), states.read([0], CPU).states[1, 0, 1 : len(own[0]) + 1])
+    torch.testing.assert_close(
+        lower[: len(own[0])].float(), states.read_batch([0], CPU).states[1, 0, 1 : len(own[0]) + 1]
+    )
     with pytest.raises(ExamplesError, match="no subword of a text is linked"):
         linked_words(encoder, model, [], states, CPU)
 

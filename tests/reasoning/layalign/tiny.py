@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
 from dragoman.backbone.pretrained.llm import LanguageModel
-from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig, Read
+from dragoman.reasoning.layalign.model import EncoderStates, LayAlign, LayAlignConfig
 
 VOCABULARY, WIDTH, LAYERS = 40, 6, 3
 """Of the LLM, and the width and layers of the encoder."""
@@ -51,7 +51,7 @@ def joined(
     return made
 
 
-def read(lengths: list[int], seed: int = 3, dtype: torch.dtype = torch.float64) -> Read:
+def read(lengths: list[int], seed: int = 3, dtype: torch.dtype = torch.float64) -> EncoderStates:
     """States of texts of so many subwords; each text's are the same in any batch."""
     longest = max(lengths)
     states = torch.full((LAYERS + 1, len(lengths), longest, WIDTH), 9.0, dtype=dtype)
@@ -60,4 +60,4 @@ def read(lengths: list[int], seed: int = 3, dtype: torch.dtype = torch.float64) 
         generator = torch.Generator().manual_seed(seed * 1000 + length)
         states[:, number, :length] = torch.randn(LAYERS + 1, length, WIDTH, generator=generator, dtype=dtype)
         mask[number, :length] = True
-    return Read(states, mask)
+    return EncoderStates(states, mask)

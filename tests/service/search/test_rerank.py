@@ -195,7 +195,7 @@ def test_a_reranker_that_gets_on_is_asked_by_each_search(
 ) -> None:
     """A batch takes half as long as a search waits; there are more than it can wait for."""
     monkeypatch.setattr(runtime.settings.worker, "worker_batch_tokens", 1)
-    monkeypatch.setattr(scorer, "values", slowly(scorer.values))
+    monkeypatch.setattr(scorer, "scores", slowly(scorer.scores))
     for _ in range(4):
         assert "not scored in time" in ask(runtime).degraded[0].reason
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import regex
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
 from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, fold, without_marks
@@ -159,7 +159,7 @@ def _best(occurrences: Sequence[Occurrence], worth: Mapping[tuple[Key, bool], fl
     Each group counts once: of a frequent word not all occurrences are known.
     """
     values = []
-    for number, first in enumerate(checked(occurrences, 100)):
+    for number, first in enumerate(check_each(occurrences, 100)):
         best: dict[int, float] = {}
         for one in occurrences[number : number + _NEAR]:
             if one.end - first.start <= SNIPPET_LENGTH:
@@ -187,7 +187,7 @@ def _together(occurrences: Sequence[Occurrence], groups: set[int]) -> bool:
 def _occurrences(text: str, offset: int, language: str, noted: Counter[tuple[Key, bool]]) -> Iterator[Occurrence]:
     """Where the keys occur, about."""
     keys = {key: not key.inside and _AFTER_SPACE.match(key.text) is not None for key, _ in noted}
-    for start in checked(range(0, len(text), _PART), 10):
+    for start in check_each(range(0, len(text), _PART), 10):
         part = text[start : start + _PART + _OVERLAP]
         folded = unicodedata.normalize("NFC", part).translate(_folding(language))
         scale = len(part) / max(1, len(folded))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from dragoman.deadline import checked
+from dragoman.deadline import check_each
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
@@ -77,7 +77,7 @@ class Matcher:
         most probable.
         """
         found: list[Match] = []
-        for place in checked(self._places(tokens), 100):
+        for place in check_each(self._places(tokens), 100):
             token = tokens[place]
             answers: dict[int, Match] = {}
             for term, last in self._terms(tokens, place):
@@ -215,7 +215,7 @@ def _densest(matches: Sequence[Match], importance: Sequence[float], length: int)
     starts = [match.start for match in matches]
     ends = [match.end for match in matches]
     spans: list[tuple[float, int, int]] = []
-    for first, start in enumerate(checked(starts, 1000)):
+    for first, start in enumerate(check_each(starts, 1000)):
         if first and starts[first - 1] == start:
             continue
         last = max(bisect_right(ends, start + length) - 1, first)

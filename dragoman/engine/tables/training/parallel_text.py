@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from dragoman.engine.tables.odds import odds_between
-from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+from dragoman.files.streams import StreamFault, file_parts, lines, unpack
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.items import Rejection
 
@@ -100,8 +100,8 @@ def read_pairs(report: FileReport, columns: Columns) -> Iterator[tuple[str, str]
         TrainingError: unreadable file, damaged gzip, or most of the file malformed (after its last line).
     """
     try:
-        for line in lines(unpacked(file_parts(report.path)), MAX_LINE_BYTES, blank=True):
-            report.lines = line.number
+        for line in lines(unpack(file_parts(report.path)), MAX_LINE_BYTES, blank=True):
+            report.lines = line.line_number
             pair = _parse(line.content, report, columns)
             if pair is not None:
                 report.pairs += 1

@@ -27,5 +27,5 @@ def test_transformers_and_ours_score_pairs_alike(tmp_path: Path, shape: str) -> 
         pairs = [[one["query"]] * len(one["documents"]), one["documents"]]
         with torch.no_grad():
             expected = model(**tokenizer(*pairs, padding=True, return_tensors="pt")).logits[:, 0]
-        assert scorer.values(read_list(scorer, one, False)) == pytest.approx(expected.tolist(), abs=1e-3)
+        assert scorer.scores(read_list(scorer, one, False)) == pytest.approx(expected.tolist(), abs=1e-3)
         assert expected.std() > 1e-3

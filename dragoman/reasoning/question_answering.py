@@ -1,4 +1,4 @@
-"""Reading: a question and a text of any length in, the best spans of the text out, in batches without truncation."""
+"""Extractive question answering: a question and a text of any length in, its best spans out, without truncation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.backbone.padding import batches
 from dragoman.backbone.tokenizer import Encoded
 from dragoman.reasoning.spans import Span, SpanReader, best_spans
 from dragoman.reasoning.structured_attention import joined_masks, structured_masks
-from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
+from dragoman.reasoning.structured_encoder import QuestionRow, languages_of, row_of
 from dragoman.reasoning.windows import windows
 
 TOKENS_AT_ONCE = 4_096
@@ -42,7 +42,7 @@ class Scorer(Protocol):
 
     encoder: Encoder
 
-    def scores(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Tensor]:
+    def scores(self, rows: Sequence[QuestionRow], bilingual: Sequence[bool]) -> list[Tensor]:
         """Scores (L, 2) of each row, -inf outside of contexts and the first position."""
 
 
@@ -52,16 +52,16 @@ class PaddedScorer:
     def __init__(self, model: SpanReader, structured: bool) -> None:
         self.encoder, self._model, self._structured = model.encoder.encoder, model, structured
 
-    def scores(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Tensor]:
+    def scores(self, rows: Sequence[QuestionRow], bilingual: Sequence[bool]) -> list[Tensor]:
         masks = None
         device = self._model.head.weight.device
         if self._structured and any(bilingual):
             languages = languages_of(rows, max(len(row.ids) for row in rows), device)
-            plain = torch.tensor([not one for one in bilingual], device=device)
+            plain = torch.tensor([not across for across in bilingual], device=device)
             masks = joined_masks(plain, structured_masks(languages), languages)
         with torch.inference_mode():
-            found = self._model(rows, masks)
-        return [own[: len(row.ids)] for own, row in zip(found, rows, strict=True)]
+            scores = self._model(rows, masks)
+        return [row_scores[: len(row.ids)] for row_scores, row in zip(scores, rows, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,16 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Part:
+class ContextWindow:
     """A window of a request's context in a row, which begins at the subword `start` of the context."""
 
     request: int
-    row: Row
+    row: QuestionRow
     start: int
     bilingual: bool
 
 
-class Reading:
+class AnswerExtraction:
     """Requests as rows, and answers from the spans of these."""
 
     def __init__(self, encoder: Encoder, requests: Sequence[Request]) -> None:
@@ -93,15 +93,15 @@ class Reading:
             ValueError: if a question takes more than three quarters of a row.
         """
         self._requests = requests
-        self._contexts = _contexts(encoder, [one.context for one in requests])
-        questions = encoder.subwords([one.question for one in requests])
-        self.parts: list[Part] = []
-        for number, (question, context) in enumerate(zip(questions, self._contexts, strict=True)):
+        self._contexts = _contexts(encoder, [request.context for request in requests])
+        questions = encoder.subwords([request.question for request in requests])
+        self.parts: list[ContextWindow] = []
+        for index, (question, context) in enumerate(zip(questions, self._contexts, strict=True)):
             room = room_beside(encoder, len(question.ids))
-            bilingual = requests[number].bilingual
+            bilingual = requests[index].bilingual
             for start, end in windows(len(context.ids), room) if context.ids else ():
                 row = row_of(encoder, context.ids[start:end], question.ids)
-                self.parts.append(Part(number, row, start, bilingual))
+                self.parts.append(ContextWindow(index, row, start, bilingual))
 
     @property
     def subwords(self) -> int:
@@ -110,17 +110,17 @@ class Reading:
 
     def answers(self, spans: Sequence[Sequence[Span]], count: int = ANSWERS) -> list[list[Answer]]:
         """The best `count` answers of each request, best first, from the spans of each part; they do not overlap."""
-        found: list[list[Answer]] = [[] for _ in self._requests]
-        for part, own in zip(self.parts, spans, strict=True):
+        by_request: list[list[Answer]] = [[] for _ in self._requests]
+        for part, window_spans in zip(self.parts, spans, strict=True):
             text, offsets = self._requests[part.request].context, self._contexts[part.request].offsets
             shift = part.start - part.row.first
-            for span in own:
+            for span in window_spans:
                 start, end = offsets[span.start + shift][0], offsets[span.end + shift][1]
                 if answer := text[start:end].strip():  # a subword may stand for white space alone
                     start = text.index(answer, start)
                     start, end = whole_graphemes(text, start, start + len(answer))
-                    found[part.request].append(Answer(text[start:end], start, end, span.score))
-        return [_best(answers, count) for answers in found]
+                    by_request[part.request].append(Answer(text[start:end], start, end, span.score))
+        return [_best(answers, count) for answers in by_request]
 
 
 def whole_graphemes(text: str, start: int, end: int) -> tuple[int, int]:
@@ -148,42 +148,43 @@ def room_beside(encoder: Encoder, question: int) -> int:
     return room
 
 
-def spans_of(scorer: Scorer, parts: Sequence[Part], count: int = ANSWERS) -> list[list[Span]]:
+def spans_of(scorer: Scorer, parts: Sequence[ContextWindow], count: int = ANSWERS) -> list[list[Span]]:
     """The best `count` spans of each part, computed in one batch."""
     scores = scorer.scores([part.row for part in parts], [part.bilingual for part in parts])
-    return [best_spans(own, part.row, count) for own, part in zip(scores, parts, strict=True)]
+    return [best_spans(row_scores, part.row, count) for row_scores, part in zip(scores, parts, strict=True)]
 
 
-def read(
+def answer_requests(
     scorer: Scorer, requests: Sequence[Request], count: int = ANSWERS, tokens: int = TOKENS_AT_ONCE
 ) -> list[list[Answer]]:
-    """The best `count` answers of each request, in passes of at most `tokens` subwords; see :class:`Reading`.
+    """The best `count` answers of each request, in passes of at most `tokens` subwords; see :class:`AnswerExtraction`.
 
     Raises:
         ValueError: if a question takes more than three quarters of a row.
     """
-    reading = Reading(scorer.encoder, requests)
-    spans: list[list[Span]] = [[] for _ in reading.parts]
-    for batch in batches([len(part.row.ids) for part in reading.parts], tokens):
-        for number, own in zip(batch, spans_of(scorer, [reading.parts[one] for one in batch], count), strict=True):
-            spans[number] = own
-    return reading.answers(spans, count)
+    extraction = AnswerExtraction(scorer.encoder, requests)
+    spans: list[list[Span]] = [[] for _ in extraction.parts]
+    for batch in batches([len(part.row.ids) for part in extraction.parts], tokens):
+        batch_spans = spans_of(scorer, [extraction.parts[index] for index in batch], count)
+        for index, window_spans in zip(batch, batch_spans, strict=True):
+            spans[index] = window_spans
+    return extraction.answers(spans, count)
 
 
 def _contexts(encoder: Encoder, contexts: Sequence[str]) -> list[Encoded]:
     """The subwords of contexts, each different one tokenized once."""
-    places = {context: number for number, context in enumerate(dict.fromkeys(contexts))}
-    found = encoder.subwords(list(places))
-    return [found[places[context]] for context in contexts]
+    places = {context: index for index, context in enumerate(dict.fromkeys(contexts))}
+    encoded = encoder.subwords(list(places))
+    return [encoded[places[context]] for context in contexts]
 
 
 def _best(answers: Sequence[Answer], count: int) -> list[Answer]:
     """The best answers that do not overlap a better one; neighbouring windows find the same answers."""
-    kept: list[Answer] = []
-    for answer in sorted(answers, key=lambda one: (-one.score, one.start, one.end)):
-        if len(kept) < count and all(answer.end <= one.start or one.end <= answer.start for one in kept):
-            kept.append(answer)
-    return kept
+    best: list[Answer] = []
+    for answer in sorted(answers, key=lambda candidate: (-candidate.score, candidate.start, candidate.end)):
+        if len(best) < count and all(answer.end <= other.start or other.end <= answer.start for other in best):
+            best.append(answer)
+    return best
 
 
 @dataclass(frozen=True)
@@ -203,14 +204,14 @@ class Calibration:
     length: float = 1.0
     per_rank: float = 0.0
 
-    def ranked(self, answers: Sequence[Sequence[Answer]], count: int = ANSWERS) -> list[tuple[int, Answer]]:
+    def rank(self, answers: Sequence[Sequence[Answer]], count: int = ANSWERS) -> list[tuple[int, Answer]]:
         """The best `count` answers of texts that search ranked, best first, each with its text's number from 0."""
-        found = [
-            (place, replace(one, score=one.score - self.per_rank * place))
-            for place, own in enumerate(answers)
-            for one in own
+        ranked = [
+            (place, replace(answer, score=answer.score - self.per_rank * place))
+            for place, text_answers in enumerate(answers)
+            for answer in text_answers
         ]
-        return sorted(found, key=lambda pair: -pair[1].score)[:count]
+        return sorted(ranked, key=lambda pair: -pair[1].score)[:count]
 
     def probabilities(self, answers: Sequence[Answer], subwords: int) -> tuple[list[float], float]:
         """The probability of each of the best answers of a text of `subwords`, and that there is none.
@@ -219,11 +220,11 @@ class Calibration:
         """
         if not answers:
             return [], 1.0
-        best = max(one.score for one in answers)
+        best = max(answer.score for answer in answers)
         logit = self.slope * best - self.per_length * log_length(subwords, self.length) + self.offset
         answered = 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
         highest = best if self.other is None else max(best, self.other)
-        weights = [math.exp((one.score - highest) / self.temperature) for one in answers]
+        weights = [math.exp((answer.score - highest) / self.temperature) for answer in answers]
         total = sum(weights) + (0.0 if self.other is None else math.exp((self.other - highest) / self.temperature))
         return [answered * weight / total for weight in weights], 1 - answered
 

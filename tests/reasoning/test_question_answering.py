@@ -18,7 +18,14 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import Answer, Calibration, PaddedScorer, Request, read, whole_graphemes
+from dragoman.reasoning.question_answering import (
+    Answer,
+    Calibration,
+    PaddedScorer,
+    Request,
+    answer_requests,
+    whole_graphemes,
+)
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
 from dragoman_lab.reasoning.spans import SpanTraining, trainable
@@ -47,7 +54,7 @@ def trained(encoder: Encoder, folder: Path, structured: bool = True) -> SpanRead
 
 
 def test_answers_lie_where_they_say_and_do_not_overlap(encoder: Encoder) -> None:
-    found = read(PaddedScorer(reader(encoder), structured=True), REQUESTS, count=4)
+    found = answer_requests(PaddedScorer(reader(encoder), structured=True), REQUESTS, count=4)
     for request, answers in zip(REQUESTS, found, strict=True):
         assert [request.context[one.start : one.end] for one in answers] == [one.text for one in answers]
         assert all(one.text and one.text == one.text.strip() for one in answers)
@@ -59,16 +66,16 @@ def test_answers_lie_where_they_say_and_do_not_overlap(encoder: Encoder) -> None
 
 def test_batches_answer_as_single_requests(encoder: Encoder) -> None:
     scorer = PaddedScorer(reader(encoder), structured=True)
-    together = read(scorer, REQUESTS, tokens=60)
+    together = answer_requests(scorer, REQUESTS, tokens=60)
     for request, answers in zip(REQUESTS, together, strict=True):
-        alone = read(scorer, [request])[0]
+        alone = answer_requests(scorer, [request])[0]
         assert [(one.start, one.end) for one in alone] == [(one.start, one.end) for one in answers]
         assert [one.score for one in alone] == pytest.approx([one.score for one in answers], abs=1e-3)
 
 
 def test_a_question_that_leaves_no_room_is_an_error(encoder: Encoder) -> None:
     with pytest.raises(ValueError, match="at most"):
-        read(PaddedScorer(reader(encoder), structured=True), [Request("ship " * 50, "the bridge", False)])
+        answer_requests(PaddedScorer(reader(encoder), structured=True), [Request("ship " * 50, "the bridge", False)])
 
 
 @pytest.mark.parametrize("name", ["veco", "bert", "xlm-roberta"])
@@ -129,13 +136,13 @@ def test_in_more_text_the_same_score_is_less_probable() -> None:
 
 def test_an_answer_scores_less_for_each_text_before_its_own() -> None:
     texts = [[Answer("a", 0, 1, 2.0), Answer("b", 2, 3, -1.0)], [], [Answer("c", 0, 1, 3.0), Answer("d", 2, 3, 2.9)]]
-    found = Calibration(per_rank=0.75).ranked(texts, 3)
+    found = Calibration(per_rank=0.75).rank(texts, 3)
     assert [(place, one.text, one.score) for place, one in found] == [
         (0, "a", 2.0),
         (2, "c", 1.5),
         (2, "d", pytest.approx(1.4)),
     ]
-    assert [one.text for _, one in Calibration().ranked(texts, 2)] == ["c", "d"]
+    assert [one.text for _, one in Calibration().rank(texts, 2)] == ["c", "d"]
 
 
 @pytest.mark.parametrize(
