@@ -15,7 +15,7 @@ from dragoman.indexes.analysis.transliteration import sounds
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import PART, Analysis
 
-__all__ = ["IndexedDocument", "Row", "analysed", "batches"]
+__all__ = ["IndexRow", "IndexedDocument", "analyse_documents", "batches"]
 
 _DOCUMENTS_PER_BATCH = 256
 _CHARACTERS_PER_BATCH = 1_000_000
@@ -35,7 +35,7 @@ class IndexedDocument:
     text: str
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """An analysed document: space-separated folded words and index terms, without elided words."""
 
     key: int
@@ -63,7 +63,7 @@ def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocume
         yield batch
 
 
-def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[Row]:
+def analyse_documents(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[IndexRow]:
     """Analyse each document in its language.
 
     Raises:
@@ -73,8 +73,8 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
     found: dict[str, Iterator[tuple[list[str], list[Entry]]]] = {}
     for language in {document.language for document in documents}:
         texts = [document.text for document in documents if document.language == language]
-        found[language] = iter(_indexed(analyses[language], texts))
-    rows: list[Row] = []
+        found[language] = iter(_analyse_texts(analyses[language], texts))
+    rows: list[IndexRow] = []
     for document in checked(documents):
         words, entries = next(found[document.language])
         distinct = _heard(document.language, words, entries)
@@ -82,7 +82,7 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
         phonetic = " ".join([sounds(term) for term in steps])
         terms = " ".join([entry.row for entry in entries])
         folded = "" if has_words_among_terms(document.language) else " ".join(words)
-        rows.append(Row(document.key, document.language, folded, terms, phonetic))
+        rows.append(IndexRow(document.key, document.language, folded, terms, phonetic))
     return rows
 
 
@@ -96,10 +96,10 @@ def _heard(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set
     return {term for term in terms if not _NO_NAME.fullmatch(term)} if language == "ja" else terms
 
 
-def _indexed(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[Entry]]]:
+def _analyse_texts(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[Entry]]]:
     """Words and terms of each text, without elided words."""
     if isinstance(analysis, WordAnalysis):
-        return analysis.indexed(texts)
+        return analysis.analyse_texts(texts)
     kept = [[token for token in analysis.tokens(text) if token.term] for text in texts]
     for tokens in kept:
         check_distinct([token.word for token in tokens])

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dragoman.indexes.bm25 import Ranking
 
-__all__ = ["RRF_K", "calibrated", "convex", "normalised", "rrf"]
+__all__ = ["RRF_K", "calibrate", "convex", "merge_by_share", "rrf"]
 
 RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper."""
@@ -16,7 +16,7 @@ S = TypeVar("S")
 T = TypeVar("T", bound=Hashable)
 
 
-def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> list[tuple[S, int, float]]:
+def merge_by_share(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> list[tuple[S, int, float]]:
     """Merge rankings of different documents by each hit's share of the maximal attainable score.
 
     One query's scores differ in scale between languages and collections, because the number and idf of its
@@ -39,7 +39,7 @@ def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> l
     return [(source, key, -share) for share, _, key, source in merged[:k]]
 
 
-def calibrated(cosine: float, floor: float) -> float:
+def calibrate(cosine: float, floor: float) -> float:
     """A cosine as a share of its range above ``floor``, the cosine of unrelated texts: 0 at or below it, 1 at 1."""
     return min(1.0, max(0.0, (cosine - floor) / (1.0 - floor)))
 

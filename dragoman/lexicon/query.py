@@ -7,7 +7,7 @@ group's alternatives:
   ``tf_e(D) = sum_f P(e|f) tf_f(D)`` and ``df_e = sum_f P(e|f) df_f``;
 - :func:`smt`, the first stage of "Mixed Attention Transformer": a group is the weighted combination
   ``sum_f P(f|e) BM25(f)`` of the ten best translations;
-- :func:`untranslated`: documents in the query's language.
+- :func:`monolingual`: documents in the query's language.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class TermGroup:
     """Whether the term has no translation in the active tables."""
     repeated: tuple[Place, ...] = ()
     """Offsets of its further occurrences in a structured query."""
-    kept: bool = False
+    by_form: bool = False
     """Whether it is a word of a name, and matched by its form and sound alone."""
 
 
@@ -180,34 +180,34 @@ def psq(
         token = in_any_case(token, table, bridge)
         found, known = alternatives(token.term, identical, table, glossaries, min_probability)
         if name is not None and " " not in token.term:
-            kept = _listed(name.whole) if name.whole else _by_form(token, identical, found, bridge)
+            kept = _as_list(name.whole) if name.whole else _by_form(token, identical, found, bridge)
             if kept:
-                _add(groups, _named(token, name, tokens, kept))
+                _add(groups, _group_name(token, name, tokens, kept))
                 continue
         syllable = not known and token.start in covered  # of a word that is translated as a whole
         if not known and not syllable:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
         found = as_written(found, token, table, glossaries, bridge)
         _add(groups, TermGroup(token.word, token.term, token.start, token.end, found, oov=not (known or syllable)))
-    return TranslatedQuery("psq", [_repeated(group, list(places)) for group, places in groups.values()])
+    return TranslatedQuery("psq", [_count_places(group, list(places)) for group, places in groups.values()])
 
 
 def _add(groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]], group: TermGroup) -> None:
     """Add a term, or note where it is repeated; each word of a whole name has the same group and place."""
-    _, places = groups.setdefault((group.query_term, group.kept), (group, {}))
+    _, places = groups.setdefault((group.query_term, group.by_form), (group, {}))
     places[group.start, group.end] = None
 
 
-def _repeated(group: TermGroup, places: Sequence[Place]) -> TermGroup:
+def _count_places(group: TermGroup, places: Sequence[Place]) -> TermGroup:
     """The group with the weight of all its places, of which the first is its own."""
     more = tuple(places[1:])
     return replace(group, weight=group.weight + len(more), repeated=more) if more else group
 
 
-def _named(token: Token, name: Name, tokens: Sequence[Token], found: list[Alternative]) -> TermGroup:
+def _group_name(token: Token, name: Name, tokens: Sequence[Token], found: list[Alternative]) -> TermGroup:
     """The query term of a whole name, or of a word of one that is kept."""
     if not name.whole:
-        return TermGroup(token.word, token.term, token.start, token.end, found, kept=True)
+        return TermGroup(token.word, token.term, token.start, token.end, found, by_form=True)
     inside = [one for one in tokens if name.start <= one.start and one.end <= name.end]
     words, terms = (" ".join(part) for part in zip(*((one.word, one.term) for one in inside), strict=True))
     return TermGroup(words, terms, name.start, name.end, found)
@@ -223,7 +223,7 @@ def _by_form(token: Token, identical: str, translations: Sequence[Alternative], 
     sounds = [one for one in bridge.sounds_like(token.term) if not own or bool(_LATIN.match(one[0])) != latin]
     alike = {term for term, _ in sounds} - {identical}
     agreed = [one for one in translations if one.term in alike]
-    return _listed((*own, *agreed)) if agreed else _with_sounds(own, tuple(sounds), identical)
+    return _as_list((*own, *agreed)) if agreed else _with_sounds(own, tuple(sounds), identical)
 
 
 def smt(
@@ -255,7 +255,7 @@ def smt(
     return TranslatedQuery("smt", groups)
 
 
-def untranslated(
+def monolingual(
     tokens: Sequence[Token], bridge: Bridge | None = None, aside: Callable[[Token], bool] = lambda token: False
 ) -> TranslatedQuery:
     """The query's own index terms, for documents in its language.
@@ -299,7 +299,7 @@ def as_written(
     documents' language, repeated calls for one table return the same list object while it is cached.
     """
     if table is None or not bridge.language:
-        return _written(found, token, table, glossaries, bridge)
+        return _add_written_forms(found, token, table, glossaries, bridge)
     cache = _WRITTEN.setdefault(table, {})
     key = (token.word, token.term, glossaries, bridge.language)
     cached = cache.get(key)
@@ -307,12 +307,12 @@ def as_written(
         return cached[1]
     if len(cache) >= _CACHED_TERMS:
         cache.clear()
-    entries = _written(found, token, table, glossaries, bridge)
+    entries = _add_written_forms(found, token, table, glossaries, bridge)
     cache[key] = found, entries
     return entries
 
 
-def _written(
+def _add_written_forms(
     found: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
 ) -> list[Alternative]:
     origin = next((one.origin for one in found if one.origin in glossaries), None)
@@ -394,7 +394,7 @@ def _best_words(word: str, table: Lookup | None, best: int, sequential: bool) ->
 
 
 @lru_cache(maxsize=_CACHED_TERMS)
-def _listed(found: tuple[Alternative, ...]) -> list[Alternative]:
+def _as_list(found: tuple[Alternative, ...]) -> list[Alternative]:
     """The same alternatives as the same object while it is cached."""
     return list(found)
 

@@ -80,7 +80,7 @@ def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[s
     held_out, rest = np.split(states, [len(states) // 10])
     if len(rest) < 256:
         raise ConfigError(f"{len(rest)} subwords are too few to train a codec; 256 are needed")
-    codec = StateCodec.trained(rest, settings.bytes, settings.layer, settings.seed)
+    codec = StateCodec.train(rest, settings.bytes, settings.layer, settings.seed)
     report(f"cosine of {len(held_out):,} other states with their codes: {_fidelity(codec, held_out):.4f} in the mean")
     paths = [output / f"{Path(settings.encoder).name}{kind}.safetensors" for kind in ("", ".means")]
     output.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ def common_words(language: str) -> frozenset[str]:
     """Folded common words of a language, for language detection; empty for a language without a list."""
     listed = _LISTED_AS.get(language, language)
     known = stopwordsiso.has_lang(listed) and listed not in _NO_LIST
-    return _folded(stopwordsiso.stopwords(listed), language) if known else frozenset()
+    return _fold_entries(stopwordsiso.stopwords(listed), language) if known else frozenset()
 
 
 @lru_cache(maxsize=256)
@@ -30,7 +30,7 @@ def common_letters(language: str) -> frozenset[str]:
     return frozenset("".join(stopwordsiso.stopwords(listed)).lower()) if stopwordsiso.has_lang(listed) else frozenset()
 
 
-def _folded(entries: Iterable[str], language: str) -> frozenset[str]:
+def _fold_entries(entries: Iterable[str], language: str) -> frozenset[str]:
     """The folded entries that are one word; a Chinese entry always is."""
     whole = PlainAnalysis(language, lambda run: [(0, len(run))], "whole")
     found = (whole.tokens(entry) for entry in entries)

@@ -62,20 +62,23 @@ class Endings:
         groups = {"-": self._endings, "=": self._words}
         for affix, left, replacement in _rows()[language]:
             group = groups.get(affix[0], self._beginnings)
-            group[self._split(fold(affix.strip("-="), language))] = left, self._split(fold(replacement, language))
+            group[self._decompose(fold(affix.strip("-="), language))] = (
+                left,
+                self._decompose(fold(replacement, language)),
+            )
         self._longest = max(map(len, self._endings), default=0)
         self._longest_beginning = max(map(len, self._beginnings), default=0)
 
     def __call__(self, word: str) -> str:
         """The word without its endings and beginnings."""
-        letters = self._split(word)
+        letters = self._decompose(word)
         if letters in self._words:
             return self._words[letters][1]
         while (shorter := self._without_one(letters)) != letters:
             letters = shorter
         return unicodedata.normalize("NFC", letters) if self._syllables else letters
 
-    def _split(self, text: str) -> str:
+    def _decompose(self, text: str) -> str:
         return unicodedata.normalize("NFD", text) if self._syllables else text
 
     def _without_one(self, word: str) -> str:

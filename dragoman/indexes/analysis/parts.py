@@ -173,12 +173,12 @@ def _by_icu(language: str) -> Parts:
     """
     no_word = _NO_WORD[language]
 
-    def known(word: str) -> bool:
+    def is_word(word: str) -> bool:
         if icu_words(language, no_word + word) != (no_word, word):
             return False
         return len(word) < _ICU_LONG or len(icu_words(language, word + no_word)[0]) <= len(word)
 
-    return partial(_dictionary_parts, lambda word: cache(known), _any, lambda word: (word,))
+    return partial(_dictionary_parts, lambda word: cache(is_word), _any, lambda word: (word,))
 
 
 def _any(word: str) -> bool:

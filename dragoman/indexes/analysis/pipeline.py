@@ -123,14 +123,14 @@ class WordAnalysis:
         entries = self._entries({token.word for tokens in found for token in tokens})
         return [[_token(one, entries[one.word]) for one in tokens] for tokens in found]
 
-    def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[Entry]]]:
+    def analyse_texts(self, texts: Sequence[str]) -> list[tuple[list[str], list[Entry]]]:
         """Each text's folded words and their terms, without elided words, as in :meth:`tokens`.
 
         Raises:
             TooManyWords: one of them has too many distinct words to be indexed.
         """
         if self.language in PLACED:
-            return [self._placed(text) for text in texts]
+            return [self._analyse_placed(text) for text in texts]
         found = word_forms(texts, self.language, self._segment)
         for text in found:
             check_distinct(text)
@@ -141,7 +141,7 @@ class WordAnalysis:
             kept = [[word[:LONGEST_WORD] for word in text] for text in kept]
         return list(zip(kept, terms, strict=True))
 
-    def _placed(self, text: str) -> tuple[list[str], list[Entry]]:
+    def _analyse_placed(self, text: str) -> tuple[list[str], list[Entry]]:
         """As :meth:`indexed`, with a mark before a word that is apart from the one before it."""
         found = words(text, self.language, self._segment)
         check_distinct([token.word for token in found])
@@ -189,13 +189,13 @@ class WordAnalysis:
                 entries[word] = entry
         if unknown:
             short = [word[:LONGEST_WORD] for word in unknown]
-            entries.update(zip(unknown, self._looked_up(short), strict=True))
+            entries.update(zip(unknown, self._look_up(short), strict=True))
             recent.update((word, entries[word]) for word in unknown[:_CACHED_WORDS] if len(word) <= _CACHED_LENGTH)
             if len(recent) >= _CACHED_WORDS:
                 self._recent, self._older = {}, recent
         return entries
 
-    def _looked_up(self, unknown: list[str]) -> list[Entry]:
+    def _look_up(self, unknown: list[str]) -> list[Entry]:
         """The entries of words, some at a time: other threads have words, too."""
         entries: list[Entry] = []
         for start in range(0, len(unknown), _WORDS_AT_ONCE):
@@ -203,7 +203,7 @@ class WordAnalysis:
             some = unknown[start : start + _WORDS_AT_ONCE]
             within = [self._parts(word) if self._parts else () for word in some]
             wanted = dict.fromkeys([*some, *(part for found in within for part in found)])
-            forms = {word: self._formed(word) for word in wanted}
+            forms = {word: self._dictionary_form(word) for word in wanted}
             stems = self._stems(list(wanted | dict.fromkeys(forms.values())))
             entries += [self._entry(word, found, forms, stems) for word, found in zip(some, within, strict=True)]
         return entries
@@ -211,10 +211,10 @@ class WordAnalysis:
     def _entry(self, word: str, within: tuple[str, ...], forms: dict[str, str], stems: dict[str, str]) -> Entry:
         if is_elided(word):
             return Entry("", (), "")
-        if self._kept(word) and word.isupper():  # an entry of another case matches it
+        if self._keeps_form(word) and word.isupper():  # an entry of another case matches it
             folded = fold(word, self.language)
             return Entry(word, (folded,), f"{word}{_AT_ONE_PLACE}{folded}")
-        if word in self._function or self._kept(word):
+        if word in self._function or self._keeps_form(word):
             return Entry(word, (), word)
         term = stems[forms[word]]
         marked = (f"{PART}{stems[forms[part]]}" for part in within)
@@ -222,12 +222,12 @@ class WordAnalysis:
         further = tuple(dict.fromkeys(one for one in (own, *marked) if one not in (term, PART + term)))
         return Entry(term, further, _AT_ONE_PLACE.join((term, *further)))
 
-    def _formed(self, word: str) -> str:
+    def _dictionary_form(self, word: str) -> str:
         """The dictionary form of a word; a letter is none of a longer one."""
         whole = len(word) == 1 and self.language not in OFTEN_WITHOUT_MARKS
-        return self._form(word) if self._form and not whole and not self._kept(word) else word
+        return self._form(word) if self._form and not whole and not self._keeps_form(word) else word
 
-    def _kept(self, word: str) -> bool:
+    def _keeps_form(self, word: str) -> bool:
         """Whether a word is kept as it is written (``IT``, ``té``)."""
         return fold(word, self.language) != word
 

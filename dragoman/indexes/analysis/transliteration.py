@@ -56,7 +56,7 @@ _REPEATED = regex.compile(r"(.)\1+")
 
 
 @lru_cache(maxsize=65536)
-def romanised(word: str) -> str:
+def romanise(word: str) -> str:
     """The word in the letters a to z and digits; empty if it cannot be romanised."""
     return "".join(letter for letter in anyascii(word).lower() if letter.isalnum())
 
@@ -67,7 +67,7 @@ def skeletons(word: str) -> frozenset[str]:
 
     Empty for words with digits and for words of fewer than two consonants.
     """
-    letters = romanised(word)
+    letters = romanise(word)
     if not letters.isalpha():
         return frozenset()
     found = set()
@@ -89,7 +89,7 @@ def sounds(term: str) -> str:
 @lru_cache(maxsize=65536)
 def similarity(first: str, second: str) -> float:
     """Ratcliff/Obershelp similarity of two words' romanisations, in [0, 1]; symmetric."""
-    left, right = sorted((romanised(first), romanised(second)))
+    left, right = sorted((romanise(first), romanise(second)))
     return SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 
@@ -104,13 +104,13 @@ def alike(term: str, candidates: Iterable[str], least: float, most: int | None =
         DeadlinePassed: it took longer than it may.
         WorkCancelled: nobody waits for it any more.
     """
-    letters = romanised(term)
+    letters = romanise(term)
     if len(letters) > LONGEST_COMPARED:
         return []
     counts = Counter(letters)
     bounds: list[tuple[float, str]] = []
     for other in checked(_nearest(len(letters), set(candidates)), _CHECKED):
-        bound = _bound(letters, counts, romanised(other))
+        bound = _similarity_bound(letters, counts, romanise(other))
         if bound >= least:
             bounds.append((-bound, other))
     bounds.sort()
@@ -133,11 +133,11 @@ def _nearest(length: int, candidates: set[str]) -> Iterable[str]:
     """The :data:`_CANDIDATES` whose lengths are nearest, of which the most letters can be the same."""
     if len(candidates) <= _CANDIDATES:
         return candidates
-    differences = [(abs(len(romanised(other)) - length), other) for other in checked(candidates, _CHECKED)]
+    differences = [(abs(len(romanise(other)) - length), other) for other in checked(candidates, _CHECKED)]
     return [other for _, other in nsmallest(_CANDIDATES, differences)]
 
 
-def _bound(letters: str, counts: Mapping[str, int], other: str) -> float:
+def _similarity_bound(letters: str, counts: Mapping[str, int], other: str) -> float:
     """What the similarity of two words is at most: that of their letters in any order."""
     length = len(letters) + len(other)
     if len(other) > LONGEST_COMPARED or not length:

@@ -216,7 +216,7 @@ class DenseIndex:
         with self._lock:
             if self._states is None or self.codec is None:
                 return None
-            chosen = [self._compared(vector, key) for key in keys]
+            chosen = [self._passages_to_compare(vector, key) for key in keys]
             codes = self._states.rows([passage for own in chosen for passage in own])
             lengths = [int(self._states.counts(own).sum()) for own in chosen]
         rows = [row for row, length in enumerate(lengths) if length]
@@ -226,7 +226,7 @@ class DenseIndex:
             found[rows] = np.maximum.reduceat(cosines, starts, axis=0)
         return found
 
-    def _compared(self, vector: Vectors, key: int) -> Sequence[int]:
+    def _passages_to_compare(self, vector: Vectors, key: int) -> Sequence[int]:
         """The passages of a document that are compared subword by subword."""
         ids = self._documents[key][1] if key in self._documents else range(0)
         if len(ids) <= 1 or self._states is None:

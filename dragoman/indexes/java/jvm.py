@@ -189,7 +189,7 @@ def check_installed() -> None:
     Raises:
         NotInstalled: something is not.
     """
-    installed()
+    locate_java()
 
 
 def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -207,7 +207,7 @@ def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            described = _described(error)
+            described = _describe(error)
             if described is None:
                 raise
             raise described from None
@@ -231,7 +231,7 @@ def _check_heap(heap: str) -> None:
 
 def _start(heap: str) -> None:
     _check_heap(heap)
-    home, library, jars = installed()
+    home, library, jars = locate_java()
     import jpype
 
     if jpype.isJVMStarted():
@@ -254,7 +254,7 @@ def _start(heap: str) -> None:
     atexit.register(_MACHINE.end)  # after JPype's own, and so called before it
     logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(java_class("java.util.logging.Level").WARNING)
-    _kept.append(logger)
+    _java_references.append(logger)
     _make_parameter_classes()
 
 
@@ -287,11 +287,11 @@ def _make_parameter_classes() -> None:
             jpype.JClass(parameter)
 
 
-_kept: list[Any] = []
+_java_references: list[Any] = []
 """Java forgets the level of a logger that nobody holds."""
 
 
-def installed() -> Installed:
+def locate_java() -> Installed:
     """What Java needs to start.
 
     Raises:
@@ -325,7 +325,7 @@ def pyserini_jar() -> Path | None:
     return max((jar for folder in folders for jar in Path(folder).glob("resources/jars/*.jar")), default=None)
 
 
-def _described(error: Exception) -> JavaError | None:
+def _describe(error: Exception) -> JavaError | None:
     """An exception of Java with what it says, without its objects; None for one of Python."""
     import jpype
 

@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
 from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
-from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
+from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java import jvm
@@ -71,9 +71,9 @@ class LuceneIndex:
             KeyError: if ``analyses`` has no entry for a language; earlier documents may have been added.
         """
         for batch in batches(documents):
-            self.write(analysed(batch, analyses))
+            self.write(analyse_documents(batch, analyses))
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[IndexRow]) -> None:
         """Add analysed documents; a document with a known key is replaced."""
         if rows:
             self._run(LuceneStore.write, rows)
@@ -122,15 +122,15 @@ class LuceneIndex:
         Raises:
             ValueError: if ``k`` is below 1 or a weight is not a positive number.
         """
-        return self.explained(query, language, k, bm25)[0]
+        return self.rank_with_statistics(query, language, k, bm25)[0]
 
-    def explained(
+    def rank_with_statistics(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
     ) -> tuple[Ranking, Statistics]:
         """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
-        return self._run(lambda store: queries.explained(store.searcher, query, language, k, bm25 or _BM25))
+        return self._run(lambda store: queries.rank_with_statistics(store.searcher, query, language, k, bm25 or _BM25))
 
     def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
         """The scores of the documents ``keys`` for each group of a query, whose weighted sum is that of :meth:`rank`.

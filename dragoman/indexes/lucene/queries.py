@@ -19,7 +19,7 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["document_frequencies", "explained", "parts", "sharing_skeleton"]
+__all__ = ["document_frequencies", "parts", "rank_with_statistics", "sharing_skeleton"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_HITS = 2**31 - 1
@@ -27,7 +27,9 @@ _HEAD = 4
 _new = tuple.__new__
 
 
-def explained(searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> tuple[Ranking, Statistics]:
+def rank_with_statistics(
+    searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25
+) -> tuple[Ranking, Statistics]:
     """The ``k`` best hits with the maximal attainable score, and the statistics behind the scores."""
     terms, arguments = _arguments(query, language, bm25)
     answer = np.array(searcher.search(*arguments, min(k, _MOST_HITS)))

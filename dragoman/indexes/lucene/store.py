@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.indexes.analysis.languages import PLACED
-from dragoman.indexes.documents import Row
+from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import java_class
 
@@ -39,7 +39,7 @@ class LuceneStore:
         self.searcher: Any = None
         """An object of the Java class ``dragoman.Searcher``."""
         try:
-            exists, self.generation, self.metadata = self._committed()
+            exists, self.generation, self.metadata = self._read_commit()
             mode = java_class(_INDEX + "IndexWriterConfig$OpenMode")
             config = java_class(_INDEX + "IndexWriterConfig")(java_class("dragoman.Places")())
             config.setOpenMode(mode.APPEND if exists else mode.CREATE)
@@ -54,7 +54,7 @@ class LuceneStore:
             self.close()
             raise
 
-    def _committed(self) -> tuple[bool, int, dict[str, str]]:
+    def _read_commit(self) -> tuple[bool, int, dict[str, str]]:
         """Whether there is a commit, its generation and its metadata."""
         files = {path.name for path in self._path.iterdir()} - {_WRITE_LOCK}
         if not any(name.startswith("segments_") for name in files):
@@ -67,7 +67,7 @@ class LuceneStore:
             raise IndexCorrupt(self._path, "was written by another version; rebuild it")
         return True, int(data.pop(_GENERATION_KEY)), data
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[IndexRow]) -> None:
         """Add documents; a document with a known key is replaced."""
         keys, *lists = zip(*rows, strict=True)
         lines = ["\n".join(one) for one in lists]

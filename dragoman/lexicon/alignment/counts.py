@@ -50,7 +50,7 @@ def grow_diag(forward: Posteriors, backward: Posteriors) -> Floats:
     while True:
         before = int(links.sum())
         for offset in ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)):
-            candidates = _shifted(links, offset) & both & ~links
+            candidates = _shift(links, offset) & both & ~links
             free_row = ~links.any(axis=2, keepdims=True)
             free_column = ~links.any(axis=1, keepdims=True)
             by_row = candidates & free_row & (np.cumsum(candidates & free_row, axis=2) == 1)
@@ -70,7 +70,7 @@ def _hard(posteriors: Posteriors) -> Bools:
     return links
 
 
-def _shifted(links: Bools, offset: tuple[int, int]) -> Bools:
+def _shift(links: Bools, offset: tuple[int, int]) -> Bools:
     rows, columns = links.shape[1:]
     padded = np.pad(links, ((0, 0), (1, 1), (1, 1)))
     down, right = 1 - offset[0], 1 - offset[1]

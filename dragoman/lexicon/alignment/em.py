@@ -89,14 +89,14 @@ class Aligner:
         null = [np.zeros(direction.generated_count) for direction in self.directions]
         log_likelihoods = [0.0, 0.0]
         chunks = self.corpus.chunks
-        found = ordered(executor, lambda chunk: self.expect(chunk, agreement), chunks)
+        found = map_in_order(executor, lambda chunk: self.expect(chunk, agreement), chunks)
         for chunk, expected in zip(chunks, found, strict=True):
             for total, part in zip(cells, expected.cells, strict=False):
                 if part is not None:
                     np.add.at(total, expected.pairs, part)
             for side, direction in enumerate(self.directions):
                 posteriors = expected.posteriors[side]
-                generated = direction.generated(chunk).ravel().astype(np.intp)
+                generated = direction.generated_ids(chunk).ravel().astype(np.intp)
                 np.add.at(null[side], generated, expected.null[side].ravel())
                 log_likelihoods[side] += float((posteriors.log_likelihood * chunk.weights).sum())
                 self.models[side].collect(posteriors)
@@ -139,7 +139,7 @@ class Aligner:
         self.reports.append(IterationReport(direction, model, iteration, log_likelihood, perplexity))
 
 
-def ordered(executor: Executor, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def map_in_order(executor: Executor, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Like `executor.map`, but with at most _MAX_PENDING submitted items."""
     pending: deque[Future[Result]] = deque()
     try:

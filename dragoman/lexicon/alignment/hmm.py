@@ -48,8 +48,8 @@ class Hmm:
         self.null_rate = null_rate
         self.max_jump = max_jump
         distance = np.arange(-max_jump, max_jump + 1)
-        self.jumps: Doubles = _normalised(np.exp(-0.5 * np.abs(distance - 1)) + 0.02)
-        self.starts: Doubles = _normalised(np.exp(-0.5 * np.arange(max_jump + 1)) + 0.02)
+        self.jumps: Doubles = _normalise(np.exp(-0.5 * np.abs(distance - 1)) + 0.02)
+        self.starts: Doubles = _normalise(np.exp(-0.5 * np.arange(max_jump + 1)) + 0.02)
         self._transitions: dict[int, tuple[Floats, Floats]] = {}
         self._moves: dict[int, Doubles] = {}
         self._first: dict[int, Doubles] = {}
@@ -159,10 +159,10 @@ def _maximise(shares: Doubles, rows: list[tuple[Longs, Doubles]]) -> Doubles:
             rates = expected.sum(axis=1) / shares[index].sum(axis=1)
             np.add.at(bounds, index, np.broadcast_to(rates[:, None], index.shape))
         updated = np.where(bounds > 0, counts / np.maximum(bounds, 1e-300), shares)
-        shares = _normalised(np.maximum(updated, SMALLEST_SHARE))
+        shares = _normalise(np.maximum(updated, SMALLEST_SHARE))
     return shares
 
 
-def _normalised(values: Doubles) -> Doubles:
+def _normalise(values: Doubles) -> Doubles:
     result: Doubles = values / values.sum()
     return result

@@ -79,13 +79,13 @@ class Direction:
         """(B, J, I) pair ids."""
         return chunk.pairs.transpose(0, 2, 1) if self.inverse else chunk.pairs
 
-    def generated(self, chunk: Chunk) -> Ints:
+    def generated_ids(self, chunk: Chunk) -> Ints:
         """(B, J) classes of the generated tokens."""
         return self.generated_classes[chunk.source if self.inverse else chunk.target]
 
     def posteriors(self, chunk: Chunk, positions: PositionModel) -> Posteriors:
         return positions.posteriors(
-            self.table.cells[self.pairs(chunk)], self.table.null[self.generated(chunk)], chunk.weights
+            self.table.cells[self.pairs(chunk)], self.table.null[self.generated_ids(chunk)], chunk.weights
         )
 
     def maximise(self, cells: Doubles, null: Doubles, prior: float) -> None:

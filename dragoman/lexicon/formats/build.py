@@ -19,7 +19,7 @@ from dragoman.lexicon.formats.items import (
     RawEntry,
     Rejection,
     TableFormatError,
-    shown,
+    quote,
     without_entries,
 )
 from dragoman.lexicon.table.table import Table
@@ -100,7 +100,7 @@ def normalise(raw: Iterable[Item], source: str, target: str, threshold: float = 
     collected = _Collected(source, target)
     for item in raw:
         collected.add(item)
-    return collected.normalised(threshold)
+    return collected.normalise(threshold)
 
 
 class _Terms:
@@ -115,7 +115,7 @@ class _Terms:
         """For each record that of its term as written among the texts; -1 if it is written as it is folded."""
         self._capitals = bytearray()
 
-    def number(self, term: str) -> int:
+    def record_number(self, term: str) -> int:
         """The number of a record of the folded term, or -1 for a term without a word."""
         number = self._recent.get(term)
         if number is None:
@@ -181,11 +181,11 @@ class _Collected:
             self._note(item)
             return
         line, source, target, p_ts, p_st = item
-        s = self._sources.number(source)
-        t = self._targets.number(target)
+        s = self._sources.record_number(source)
+        t = self._targets.record_number(target)
         if s < 0 or t < 0:
             side, term = ("source", source) if s < 0 else ("target", target)
-            notice = Notice(line, f"the {side} {shown(term)} has no searchable word; the entry is left out")
+            notice = Notice(line, f"the {side} {quote(term)} has no searchable word; the entry is left out")
             self._note(notice)
             self.wordless += 1
             self._leave_out(Rejection(line, notice.reason))
@@ -219,7 +219,7 @@ class _Collected:
         if len(self._left_out) < REJECTIONS_TOLD:
             self._left_out.append(line)
 
-    def normalised(self, threshold: float) -> Normalised:
+    def normalise(self, threshold: float) -> Normalised:
         """The table of all entries. It frees them on its way, so it can be called once."""
         sources, targets = self._sources.sort(), self._targets.sort()
         s, t, p_ts, p_st, written = self._pairs(sources.ranks(), targets.ranks())
@@ -311,12 +311,12 @@ def _sums(given: Floats, begins: NDArray[np.bool_]) -> Floats:
 def _both_directions(s: Ids, t: Ids, p_ts: Floats, p_st: Floats) -> tuple[Stored, Stored]:
     bare = np.isnan(p_ts) & np.isnan(p_st)
     shares = 1.0 / np.maximum(np.bincount(s), 1)
-    forward = np.where(bare, shares[s], np.where(np.isnan(p_ts), _normalised(s, p_st), p_ts))
-    backward = np.where(np.isnan(p_st), _normalised(t, forward), p_st)
+    forward = np.where(bare, shares[s], np.where(np.isnan(p_ts), _divide_by_sums(s, p_st), p_ts))
+    backward = np.where(np.isnan(p_st), _divide_by_sums(t, forward), p_st)
     return _at_most_one(s, forward), _at_most_one(t, backward)
 
 
-def _normalised(owner: Ids, values: Floats) -> Floats:
+def _divide_by_sums(owner: Ids, values: Floats) -> Floats:
     """Each value over the sum of its owner's known values; 0 where that is 0, NaN where it is unknown."""
     totals = np.bincount(owner, np.nan_to_num(values))[owner]
     return np.divide(values, totals, out=np.where(np.isnan(values), np.nan, 0.0), where=totals > 0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import regex
 
-from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, Rejection, shown
+from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, Rejection, quote
 
 P_TS = "P(target|source)"
 P_ST = "P(source|target)"
@@ -81,7 +81,7 @@ _MOSES = {
 _ESCAPES = re.compile("|".join(_MOSES))
 
 
-def unescaped(term: str) -> str:
+def unescape(term: str) -> str:
     """A token with what Moses escapes as it was: ``d&apos;`` is ``d'``."""
     return _ESCAPES.sub(lambda found: _MOSES[found[0]], term) if "&" in term else term
 
@@ -114,11 +114,13 @@ def term_of(side: str, cell: str, limits: Limits) -> str:
         kind = "lone surrogate" if "\ud800" <= forbidden[0] <= "\udfff" else "control character"
         raise Rejected(f"the {side} holds the {kind} U+{ord(forbidden[0]):04X}")
     if says_nothing(term):
-        raise Rejected(f"the {side} is {shown(term)}, which is no term")
+        raise Rejected(f"the {side} is {quote(term)}, which is no term")
     return term
 
 
-def checked(line: int, source: str, target: str, p_ts: object, p_st: object, limits: Limits) -> RawEntry | Rejection:
+def validate_entry(
+    line: int, source: str, target: str, p_ts: object, p_st: object, limits: Limits
+) -> RawEntry | Rejection:
     """An entry of one pair, or why it is none; a probability is None, a number, or text."""
     try:
         return RawEntry(
@@ -138,17 +140,17 @@ def probability(name: str, value: object, decimal: str | None = ".") -> float:
     Raises:
         Rejected: it is none.
     """
-    number = _number(name, value, decimal)
+    number = _parse_number(name, value, decimal)
     if 0 <= number <= 1:
         return abs(number)
     if not math.isfinite(number):
         raise Rejected(f"{name} is {number}, not a number between 0 and 1")
     if number < 0:
-        raise Rejected(f"{name} is negative: {shown(value)}")
-    raise Rejected(f"{name} is over 1: {shown(value)}")
+        raise Rejected(f"{name} is negative: {quote(value)}")
+    raise Rejected(f"{name} is over 1: {quote(value)}")
 
 
-def _number(name: str, value: object, decimal: str | None) -> float:
+def _parse_number(name: str, value: object, decimal: str | None) -> float:
     if not isinstance(value, str):
         try:
             return float(value)  # type: ignore[arg-type]
@@ -159,7 +161,7 @@ def _number(name: str, value: object, decimal: str | None) -> float:
     if not _NUMBER.fullmatch(bare) or (decimal is not None and (",." if decimal == "." else ".,")[0] in bare):
         if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
             raise Rejected(f"{name} is {text}, not a number between 0 and 1")
-        raise Rejected(f"{name} must be a number between 0 and 1, not {shown(text)}")
+        raise Rejected(f"{name} must be a number between 0 and 1, not {quote(text)}")
     return float(bare.replace(",", ".")) / (100 if bare != text else 1)
 
 
@@ -192,7 +194,7 @@ def translations(source: str, target: str) -> tuple[list[str], list[str]]:
     """The terms of two cells. ``Herzinfarkt, Herzanfall`` beside one term is two; commas on both sides are part of
     phrases where they are as many (``Paris, Texas``); semicolons, lines and slashes with spaces always divide.
     """
-    left, right = _divided(source), _divided(target)
+    left, right = _divide(source), _divide(target)
     if len(left) == len(right) == 1:
         one, other = _at_commas(source), _at_commas(target)
         if len(one) != len(other):
@@ -203,9 +205,9 @@ def translations(source: str, target: str) -> tuple[list[str], list[str]]:
     return _distinct(left), _distinct(right)
 
 
-def _divided(cell: str) -> list[str]:
+def _divide(cell: str) -> list[str]:
     if _NUMBERED.search(cell) and len(parts := [part for part in _NUMBERED.split(cell) if part.strip(" ,;\n")]) > 1:
-        return [piece for part in parts for piece in _divided(part.strip(" ,;\n"))]
+        return [piece for part in parts for piece in _divide(part.strip(" ,;\n"))]
     parts = [_BULLET.sub("", part.strip()) for part in _STRONG.split(cell)]
     return [part for part in parts if part] or [cell]
 

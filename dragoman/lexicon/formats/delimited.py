@@ -56,10 +56,10 @@ def read_delimited(
         choices = Choices(choices.encoding, choices.separator, choices.decimal, direction, choices.header)
     manner = Manner(kind, encoding, separator, dictionary=kind == "dictcc")
     for item in read_rows(records(every, separator, limits), manner, languages, choices, limits, witness):
-        yield _named(item) if isinstance(item, Detected) and format == "auto" else item
+        yield _name_deepl(item) if isinstance(item, Detected) and format == "auto" else item
 
 
-def _named(found: Detected) -> Detected:
+def _name_deepl(found: Detected) -> Detected:
     """What is told of a file, with the format of DeepL's glossaries where the languages stand in each line."""
     deepl = found.separator == "," and "source_language" in (found.columns or ())
     return replace(found, format="deepl") if deepl else found
@@ -220,7 +220,7 @@ class _Spaced:
             chosen = [None if role in ("-", "_") else role for role in self._choices.columns]
             return [*chosen, *[None] * (width - len(chosen))], []
         named = None if header is None else read_header(header.columns, self._languages)
-        swapped = named.roles[0] == "target" if named is not None else self._swapped(data)
+        swapped = named.roles[0] == "target" if named is not None else self._is_swapped(data)
         sides = ["target", "source"] if swapped else ["source", "target"]
         if width == 2:
             return sides, _notices(swapped and named is None)
@@ -230,7 +230,7 @@ class _Spaced:
             swapped and self._kind != "moses"
         )
 
-    def _swapped(self, data: Sequence[list[str]]) -> bool:
+    def _is_swapped(self, data: Sequence[list[str]]) -> bool:
         rows = [(row[0], row[1]) for row in data if "NULL" not in row[:2]][:ROWS]
         direction = self._witness.direction(rows)
         if direction is Direction.UNCLEAR or (direction is not Direction.SWAPPED and self._kind == "moses"):

@@ -31,7 +31,7 @@ def freedict_pairs(
     Raises (while iterating):
         TableFormatError: naming the line, for XML that is not well-formed or declares entities.
     """
-    return _Reader(limits, languages).read(content)
+    return _Reader(limits, languages).read_entries(content)
 
 
 class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
@@ -44,13 +44,13 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         self._translations: list[str] = []
         self._definitions: list[str] = []
 
-    def begun(self, name: str, attributes: dict[str, str], path: Path) -> None:
+    def begin_element(self, name: str, attributes: dict[str, str], path: Path) -> None:
         if name == "entry":
             self._entry_line = self.line
             self._fault = ""
             self._headwords, self._translations, self._definitions = [], [], []
 
-    def wanted(self, name: str, path: Path) -> bool:
+    def wants_text(self, name: str, path: Path) -> bool:
         """Whether the element just begun is a headword, a translation or a definition of an entry."""
         if name not in ("orth", "quote", "tr", "def"):
             return False
@@ -81,7 +81,7 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         elif text and not (too_long and name == "def"):
             terms.append(text)
 
-    def ended(self, name: str) -> None:
+    def end_element(self, name: str) -> None:
         if name != "entry":
             return
         given = self._translations or self._of_definitions()
@@ -91,10 +91,10 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         elif not given:
             fault = fault or "the entry has no translation"
         if fault:
-            self.found.append(Rejection(self._entry_line, fault))
+            self.entries.append(Rejection(self._entry_line, fault))
         else:
             pairs = product(dict.fromkeys(self._headwords), dict.fromkeys(given))
-            self.found.extend((self._entry_line, *pair) for pair in pairs)
+            self.entries.extend((self._entry_line, *pair) for pair in pairs)
 
     def _of_definitions(self) -> list[str]:
         """The terms of the definitions, several of which stand in one with commas or semicolons between."""
@@ -102,5 +102,5 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         terms = [term for text in texts for term in translations("", " ".join(text.split()))[1]]
         return [term for term in terms if term][:_TERMS]
 
-    def undeclared(self, reason: str) -> None:
+    def note_undeclared(self, reason: str) -> None:
         self._fault = reason

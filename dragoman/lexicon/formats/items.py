@@ -125,7 +125,7 @@ def without_entries(rejected: Sequence[Rejection], count: int) -> TableFormatErr
     return TableFormatError(f"no line of the file is an entry: {'; '.join(told)}{more}")
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """A value as an error message quotes it, cut where it is long."""
     text = value if isinstance(value, str) else str(value)
     return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from dragoman import deadline
-from dragoman.lexicon.formats.cells import checked
+from dragoman.lexicon.formats.cells import validate_entry
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.detection.headers import read_header
 from dragoman.lexicon.formats.items import (
@@ -20,7 +20,7 @@ from dragoman.lexicon.formats.items import (
     Rejected,
     Rejection,
     TableFormatError,
-    shown,
+    quote,
 )
 
 KEYS = ("source", "target", "probability", "inverse_probability")
@@ -43,7 +43,7 @@ def read_jsonlines(
         TableFormatError: the fields are evidently the other way round, or the file is one JSON array.
     """
     first = list(islice(lines, _SAMPLE))
-    sample = [_decoded(one[1]) for one in first if isinstance(one, tuple) and not one[1].isspace()]
+    sample = [_decode(one[1]) for one in first if isinstance(one, tuple) and not one[1].isspace()]
     if sample and sample[0] is None and any(isinstance(one, tuple) and one[1].lstrip()[:1] == "[" for one in first[:1]):
         raise TableFormatError("the file is a JSON array: send one object a line", 1)
     fields = _Fields([one for one in sample if one is not None], languages)
@@ -59,7 +59,7 @@ def read_jsonlines(
         if isinstance(one, Rejection):
             yield one
         elif not one[1].isspace():
-            yield from fields.read(one[0], one[1], limits)
+            yield from fields.read_entry(one[0], one[1], limits)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _object(line: str) -> dict[str, Any]:
     return members
 
 
-def _decoded(line: str) -> dict[str, Any] | None:
+def _decode(line: str) -> dict[str, Any] | None:
     try:
         return _object(line)
     except Rejected:
@@ -128,7 +128,7 @@ class _Fields:
     def both(self, members: dict[str, Any]) -> bool:
         return isinstance(members.get(self.source), str) and isinstance(members.get(self.target), str)
 
-    def read(self, number: int, line: str, limits: Limits) -> Iterator[Item]:
+    def read_entry(self, number: int, line: str, limits: Limits) -> Iterator[Item]:
         try:
             members = _object(line)
             self._check(members)
@@ -139,8 +139,8 @@ class _Fields:
             other = key not in (self.source, self.target, self.p_ts, self.p_st)
             if other and key not in self._noted and len(self._noted) < _MOST_FIELDS:
                 self._noted.add(key)
-                yield Notice(number, f"the field {shown(key)} is ignored")
-        yield checked(
+                yield Notice(number, f"the field {quote(key)} is ignored")
+        yield validate_entry(
             number, members[self.source], members[self.target], members.get(self.p_ts), members.get(self.p_st), limits
         )
 

@@ -32,7 +32,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from dragoman.lexicon.formats import spreadsheets
-from dragoman.lexicon.formats.cells import checked
+from dragoman.lexicon.formats.cells import validate_entry
 from dragoman.lexicon.formats.delimited import read_delimited
 from dragoman.lexicon.formats.detection import encodings
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
@@ -50,7 +50,7 @@ from dragoman.lexicon.formats.items import (
     Rejection,
     TableFormatError,
     TableTooLarge,
-    shown,
+    quote,
     without_entries,
 )
 from dragoman.lexicon.formats.jsonlines import read_jsonlines
@@ -122,7 +122,7 @@ def read(
             to be read; then the message names the parameter that says so.
     """
     if format not in FORMATS:
-        raise ValueError(f"unknown table format {shown(format)}: choose one of {', '.join(FORMATS)}")
+        raise ValueError(f"unknown table format {quote(format)}: choose one of {', '.join(FORMATS)}")
     limits = limits or Limits()
     reader = _Reader(format, limits, languages or _NO_LANGUAGES, choices or Choices(), odds)
     entries = rejections = 0
@@ -211,7 +211,7 @@ class _Reader:
         if not isinstance(item, tuple):
             return item
         line, source, target = item
-        return checked(line, source, target, None, None, self._limits)
+        return validate_entry(line, source, target, None, None, self._limits)
 
 
 def _by_content(text: str) -> str:
@@ -228,7 +228,7 @@ def _by_content(text: str) -> str:
             return _ROOTS[name]
         if text.startswith(("<?xml", "<!DOCTYPE")):
             advice = "; dragoman table train makes a table of aligned text" if name == "tmx" else ""
-            raise TableFormatError(f"XML of the kind {shown(name)} is not read: send TBX or TEI{advice}", 1)
+            raise TableFormatError(f"XML of the kind {quote(name)} is not read: send TBX or TEI{advice}", 1)
     if text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", ""):
         return "jsonl"
     if text.startswith("[") and text[1:].lstrip()[:1] in ("{", "["):

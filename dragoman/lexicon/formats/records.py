@@ -46,7 +46,7 @@ def records(
         elif '"' not in line:
             yield Record(number, line.split(separator))
         else:
-            yield _quoted(number, line, source, separator, limits)
+            yield _read_quoted(number, line, source, separator, limits)
 
 
 class _Pushed(Iterator["tuple[int, str] | Rejection"]):
@@ -63,18 +63,18 @@ class _Pushed(Iterator["tuple[int, str] | Rejection"]):
         self._back.extendleft(reversed(items))
 
 
-def _quoted(number: int, line: str, source: _Pushed, separator: str, limits: Limits) -> Record | Rejection:
+def _read_quoted(number: int, line: str, source: _Pushed, separator: str, limits: Limits) -> Record | Rejection:
     taken, text = _whole_record(number, line, source, limits)
     fault = "unexpected end of data"
     if text.count('"') % 2 == 0 or not taken:
         try:
-            return Record(number, _parsed(text, separator))
+            return Record(number, _parse_cells(text, separator))
         except csv.Error as error:
             fault = str(error)
     source.put_back(taken)
     if taken:
         try:
-            return Record(number, _parsed(line, separator))
+            return Record(number, _parse_cells(line, separator))
         except csv.Error as error:
             fault = str(error)
     if separator == "\t":
@@ -105,7 +105,7 @@ def _whole_record(
     return taken, "\n".join(parts)
 
 
-def _parsed(text: str, separator: str) -> list[str]:
+def _parse_cells(text: str, separator: str) -> list[str]:
     """The cells of the one record that the text is.
 
     Raises:

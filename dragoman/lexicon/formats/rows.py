@@ -16,7 +16,7 @@ from dragoman.lexicon.formats.cells import (
     probability,
     says_nothing,
     term_of,
-    unescaped,
+    unescape,
     without_notes,
 )
 from dragoman.lexicon.formats.detection.columns import Columns, Layout
@@ -225,7 +225,7 @@ class _Rows:
             if not any(cell.strip() for cell in cells):
                 return None
             if count < self._needed or self._manner.single or (count > self._width and not self._open):
-                raise Rejected(self._expected(count))
+                raise Rejected(self._describe_columns(count))
             cells = [*cells[:count], *[""] * (self._width - count)]
         elif not any(cell and not cell.isspace() for cell in cells):
             return None
@@ -234,7 +234,7 @@ class _Rows:
     def _is_comment(self, row: Record) -> bool:
         return row.cells[0].startswith("# ") and not any(cell.strip() for cell in row.cells[1:])
 
-    def _expected(self, found: int) -> str:
+    def _describe_columns(self, found: int) -> str:
         if self._manner.single:
             columns = "source, target" + ("" if self._p_ts is None and self._p_st is None else f", {P_TS}")
             width = 2 + (self._p_ts is not None or self._p_st is not None)
@@ -249,7 +249,7 @@ class _Rows:
     def _pairs(self, line: int, cells: list[str]) -> Iterator[Item]:
         p_ts = self._probability(P_TS, self._p_ts, cells)
         p_st = self._probability(P_ST, self._p_st, cells)
-        swapped = self._swapped(cells)
+        swapped = self._is_swapped(cells)
         for i in self._source:
             for j in self._target:
                 source, target = cells[i].strip(), cells[j].strip()
@@ -263,7 +263,7 @@ class _Rows:
         if self._manner.single:
             if "NULL" in (source, target):
                 raise Rejected("NULL stands for no word")
-            source, target = unescaped(source), unescaped(target)
+            source, target = unescape(source), unescape(target)
             yield RawEntry(line, self._term("source", source), self._term("target", target), p_ts, p_st)
             return
         for side, cell in (("source", source), ("target", target)):
@@ -290,7 +290,7 @@ class _Rows:
             return None
         return probability(name, cells[place], self._decimal)
 
-    def _swapped(self, cells: list[str]) -> bool:
+    def _is_swapped(self, cells: list[str]) -> bool:
         """Whether the languages that a row names are the other way round.
 
         Raises:

@@ -55,14 +55,14 @@ def open_sheet(content: Iterable[bytes], format: str, limits: Limits) -> tuple[I
             if size > limits.spreadsheet_bytes:
                 raise TableTooLarge(f"the spreadsheet is larger than {limits.spreadsheet_bytes:,} bytes")
             file.write(block)
-        found = _checked(file, format, limits)
-        return file, _read(file, found)
+        found = _check_archive(file, format, limits)
+        return file, _read_sheet(file, found)
     except BaseException:
         file.close()
         raise
 
 
-def _checked(file: IO[bytes], format: str, limits: Limits) -> str:
+def _check_archive(file: IO[bytes], format: str, limits: Limits) -> str:
     """The format of an archive that is a spreadsheet within the limits."""
     try:
         with zipfile.ZipFile(file) as archive:
@@ -153,7 +153,7 @@ class _Area:
         elif name == "c":
             matched = _REFERENCE.fullmatch(attributes.get("r", ""))
             if matched is not None:
-                self._column, self._row = _number(matched[1]), int(matched[2])
+                self._column, self._row = _column_number(matched[1]), int(matched[2])
             else:
                 self._column += 1
             self._span(self._row, self._column)
@@ -190,14 +190,14 @@ def _count(attributes: dict[str, str], name: str) -> int:
     return int(given) if given.isdecimal() and len(given) < 9 else 1
 
 
-def _number(letters: str) -> int:
+def _column_number(letters: str) -> int:
     number = 0
     for letter in letters:
         number = number * 26 + ord(letter) - 64
     return number
 
 
-def _read(file: IO[bytes], format: str) -> Sheet:
+def _read_sheet(file: IO[bytes], format: str) -> Sheet:
     with needed_for("a spreadsheet"):
         from python_calamine import CalamineError, CalamineWorkbook
 

@@ -29,7 +29,7 @@ def termbase_pairs(
         TableFormatError: XML that is not well-formed or declares entities, or no concept with both languages.
     """
     reader = _Reader(languages, limits)
-    yield from reader.read(content)
+    yield from reader.read_entries(content)
     if not reader.paired and not reader.both:
         told = ", ".join(sorted(reader.seen)[:_TOLD]) or "none"
         raise TableFormatError(
@@ -50,7 +50,7 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
         self.seen: set[str] = set()
         self.paired = self.both = False
 
-    def begun(self, name: str, attributes: dict[str, str], path: Path) -> None:
+    def begin_element(self, name: str, attributes: dict[str, str], path: Path) -> None:
         if name in _CONCEPTS:
             self._line = self.line
             self._fault = ""
@@ -73,9 +73,9 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
             self.seen.add(found)
         elif found not in self.seen and len(self.seen) < 100:
             self.seen.add(found)
-            self.found.append(Notice(self.line, f"terms in {LANGUAGES.get(found, found)} are ignored"))
+            self.entries.append(Notice(self.line, f"terms in {LANGUAGES.get(found, found)} are ignored"))
 
-    def wanted(self, name: str, path: Path) -> bool:
+    def wants_text(self, name: str, path: Path) -> bool:
         return name == "term" and self._side is not None and self._in_concept(path)
 
     @staticmethod
@@ -92,7 +92,7 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
             else:
                 terms.append(text)
 
-    def ended(self, name: str) -> None:
+    def end_element(self, name: str) -> None:
         if name in _LANGUAGES:
             self._side = None
         if name not in _CONCEPTS:
@@ -100,13 +100,13 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
         source, target = (list(dict.fromkeys(terms)) for terms in self._terms)
         self.both = self.both or bool(source and target)
         if self._fault:
-            self.found.append(Rejection(self._line, self._fault))
+            self.entries.append(Rejection(self._line, self._fault))
         elif source and target:
             self.paired = True
-            self.found.extend((self._line, *pair) for pair in product(source, target))
+            self.entries.extend((self._line, *pair) for pair in product(source, target))
         else:
             missing = " or ".join(code for code, terms in zip(self._names, (source, target), strict=True) if not terms)
-            self.found.append(Rejection(self._line, f"the concept has no term in {missing}"))
+            self.entries.append(Rejection(self._line, f"the concept has no term in {missing}"))
 
-    def undeclared(self, reason: str) -> None:
+    def note_undeclared(self, reason: str) -> None:
         self._fault = reason

@@ -35,8 +35,8 @@ def marginals(table: Table) -> tuple[Floats, Floats]:
     side = table.by_source
     s, t = side.owners(), side.ids
     counts = len(table.sources), len(table.targets)
-    forward = _normalised(s, side.forward, counts[0])
-    backward = _normalised(t, side.backward, counts[1])
+    forward = _normalise(s, side.forward, counts[0])
+    backward = _normalise(t, side.backward, counts[1])
     p_s, p_t = (np.full(count, 1.0 / max(1, count)) for count in counts)
     for _ in range(_ITERATIONS):
         p_s, p_t = (
@@ -51,7 +51,7 @@ def totals(owners: NDArray[np.integer], values: NDArray[np.floating], count: int
     return np.asarray(np.bincount(owners, values, minlength=count), dtype=np.float64)
 
 
-def _normalised(owners: NDArray[np.integer], values: NDArray[np.floating], count: int) -> Floats:
+def _normalise(owners: NDArray[np.integer], values: NDArray[np.floating], count: int) -> Floats:
     return ratio(values.astype(np.float64), totals(owners, values, count)[owners])
 
 
@@ -76,12 +76,12 @@ def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -
     """
     if len(s) <= _BLOCK:
         return _strongest(s, t, forward, backward, origins)
-    return joined(
+    return join_parts(
         [_strongest(s[chosen], t[chosen], forward[chosen], backward[chosen], origins[chosen]) for chosen in _blocks(s)]
     )
 
 
-def joined(parts: list[Part]) -> Part:
+def join_parts(parts: list[Part]) -> Part:
     """The columns of all parts in one, which are taken from the list one by one."""
     columns = [list(column) for column in zip(*parts, strict=True)]
     parts.clear()

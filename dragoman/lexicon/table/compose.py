@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.lexicon.table.aggregation import ORIGINS, Floats, Ids, Part, joined, strongest
-from dragoman.lexicon.table.index_terms import Analysed, analyse, analysed
+from dragoman.lexicon.table.aggregation import ORIGINS, Floats, Ids, Part, join_parts, strongest
+from dragoman.lexicon.table.index_terms import Analysed, analyse, analyse_table
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import SortedTerms, TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
-__all__ = ["Analysed", "Kind", "Member", "analyse", "analysed", "merge"]
+__all__ = ["Analysed", "Kind", "Member", "analyse", "analyse_table", "merge"]
 
 Kind = Literal["statistical", "glossary"]
 """What a table holds; a glossary outranks."""
@@ -63,7 +63,7 @@ def merge(members: Sequence[Member]) -> Table:
         forward = member.weight * side.forward[kept].astype(np.float64) / known_s[group][s]
         backward = member.weight * side.backward[kept].astype(np.float64) / known_t[group][t]
         parts.append((s, t, forward, backward, np.full(len(s), k, np.uint8)))
-    s, t, forward, backward, origins = strongest(*joined(parts))
+    s, t, forward, backward, origins = strongest(*join_parts(parts))
     return Table.from_records(
         first.source,
         first.target,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman import deadline
-from dragoman.lexicon.table.aggregation import Floats, Ids, Part, joined, marginals, ratio, strongest, totals
+from dragoman.lexicon.table.aggregation import Floats, Ids, Part, join_parts, marginals, ratio, strongest, totals
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
@@ -39,7 +39,7 @@ class Analysed:
     words."""
 
 
-def analysed(
+def analyse_table(
     table: Table,
     source_analysis: Analysis,
     target_analysis: Analysis,
@@ -79,7 +79,7 @@ def analyse(
     sources = _Side(table.sources, source_analysis, p_s, totals(side.owners(), side.forward, len(p_s)))
     targets = _Side(table.targets, target_analysis, p_t, totals(side.ids, side.backward, len(p_t)))
     parts, dropped = _parts(table, sources, targets, glossaries)
-    first, second, forward, backward, origins = joined(parts)
+    first, second, forward, backward, origins = join_parts(parts)
     words = sources.single[first] & targets.single[second]
     forward = ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first]))
     backward = ratio(backward, np.where(words, targets.word_weight[second], targets.whole_weight[second]))

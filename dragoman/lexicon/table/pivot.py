@@ -58,7 +58,7 @@ class Pivot:
         key = (self._key, term)
         entries = self._cache.get(key)
         if entries is None:
-            entries = _composed(self._first, self._second, self._offset, term)
+            entries = _compose(self._first, self._second, self._offset, term)
             if len(self._cache) >= _CACHED_TERMS:
                 self._cache.clear()
             self._cache[key] = entries
@@ -85,7 +85,7 @@ class Fallback:
         return (self._table if term in self._table else self._pivot).translations(term, best, least_backward)
 
 
-def _composed(first: Table, second: Table, offset: int, term: str) -> tuple[Entry, ...]:
+def _compose(first: Table, second: Table, offset: int, term: str) -> tuple[Entry, ...]:
     """The entries of one term, most probable first."""
     between, ahead, back = _probable(first, term)
     parts = []

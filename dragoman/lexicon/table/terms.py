@@ -59,7 +59,7 @@ class SortedTerms:
 
     def __init__(self, blob: Bytes, offsets: Offsets) -> None:
         self._blob, self._offsets = blob, offsets
-        order, equal = _sorted(blob, offsets)
+        order, equal = _sort_records(blob, offsets)
         self._order = order[~equal]
         """One record of each term, in the order of the terms."""
         self.first = np.empty(len(order), np.int32)
@@ -88,10 +88,10 @@ class SortedTerms:
         chosen = self._order[wanted[self._order]]
         ranks = np.zeros(len(self.first), np.int32)
         ranks[chosen] = np.arange(len(chosen), dtype=np.int32)
-        return gathered(self._blob, self._offsets, chosen), ranks[used]
+        return gather_terms(self._blob, self._offsets, chosen), ranks[used]
 
 
-def _sorted(blob: Bytes, offsets: Offsets) -> tuple[Records, NDArray[np.bool_]]:
+def _sort_records(blob: Bytes, offsets: Offsets) -> tuple[Records, NDArray[np.bool_]]:
     """The records in the order of their terms, equal ones as they came, and whether each has the term before it."""
     count = len(offsets) - 1
     order = np.arange(count, dtype=np.int32)
@@ -130,7 +130,7 @@ def _keys(blob: Bytes, offsets: Offsets, rows: Records, depth: int) -> NDArray[n
     return keys
 
 
-def gathered(blob: Bytes, offsets: Offsets, rows: Records) -> Vocabulary:
+def gather_terms(blob: Bytes, offsets: Offsets, rows: Records) -> Vocabulary:
     """The terms of these records in their order."""
     ends = np.zeros(len(rows) + 1, np.int64)
     for start in range(0, len(rows), _CHUNK):

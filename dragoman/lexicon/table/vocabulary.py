@@ -42,15 +42,15 @@ class Vocabulary:
             encoded = term.encode()
         except UnicodeEncodeError:
             return -1
-        position = bisect_left(range(len(self)), encoded, key=self._encoded)
-        return position if position < len(self) and self._encoded(position) == encoded else -1
+        position = bisect_left(range(len(self)), encoded, key=self._term_bytes)
+        return position if position < len(self) and self._term_bytes(position) == encoded else -1
 
     def place(self, term: str) -> int:
         """The id of the first term that is ``term`` or comes after it; the number of terms if none does."""
         encoded = term.encode(errors="surrogatepass")
-        return bisect_left(range(len(self)), encoded, key=self._encoded)
+        return bisect_left(range(len(self)), encoded, key=self._term_bytes)
 
-    def _encoded(self, number: int) -> bytes:
+    def _term_bytes(self, number: int) -> bytes:
         return bytes(self._bytes[self._ends[number] : self._ends[number + 1]])
 
     def __contains__(self, term: object) -> bool:
@@ -59,10 +59,10 @@ class Vocabulary:
     def __getitem__(self, number: int) -> str:
         if not 0 <= number < len(self):
             raise IndexError(f"term {number} of {len(self)}")
-        return self._encoded(number).decode()
+        return self._term_bytes(number).decode()
 
     def __iter__(self) -> Iterator[str]:
-        return (self._encoded(number).decode() for number in range(len(self)))
+        return (self._term_bytes(number).decode() for number in range(len(self)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.lexicon.table.file import CorruptTable, read_arrays, write_arrays
 from dragoman.lexicon.table.table import Table
-from dragoman.lexicon.table.terms import TermRecords, gathered
+from dragoman.lexicon.table.terms import TermRecords, gather_terms
 from dragoman.lexicon.table.vocabulary import Bytes, Offsets
 
 __all__ = ["Written", "WrittenForms", "WrittenSide", "entries_from", "entry_number"]
@@ -65,7 +65,7 @@ class WrittenSide:
         """Arrays that are the same for the same terms of the same entries, in whatever order they were recorded."""
         yield self.entries
         for first in range(0, len(self.records), _BLOCK):
-            terms = gathered(self.blob, self.offsets, self.records[first : first + _BLOCK])
+            terms = gather_terms(self.blob, self.offsets, self.records[first : first + _BLOCK])
             yield from (terms.offsets, terms.blob)
 
 

@@ -105,7 +105,7 @@ def _without_separators(text: str) -> str:
     return str(_ACRONYM_DOTS.sub("", text))
 
 
-def _decomposed(text: str) -> str:
+def _decompose(text: str) -> str:
     """NFKD, in time that is linear in the text."""
     return unicodedata.normalize("NFKD", text if len(text) <= LONGEST_MARKS else _MARKS.sub(r"\1", text))
 
@@ -126,10 +126,10 @@ class Folder:
 
     def __call__(self, text: str) -> str:
         """The folded ``text``; idempotent, and equal for canonically equivalent texts."""
-        text = _decomposed(_without_separators(_IGNORED.sub("", text)))
+        text = _decompose(_without_separators(_IGNORED.sub("", text)))
         if self.language in _DOTLESS_I:
             text = text.replace("I\u0307", "i").replace("I\u0302", "i").replace("I", "ı")
-        text = _decomposed(_IGNORED.sub("", text.casefold())).translate(self._forms)
+        text = _decompose(_IGNORED.sub("", text.casefold())).translate(self._forms)
         if not text.isascii():
             text = self._without_marks(text)
         text = _without_separators(unicodedata.normalize("NFKC", _HEBREW_QUOTES.sub("", text)))

@@ -67,7 +67,7 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
         if end - start <= longest:
             yield start, end
             return
-        cut = _cut(text, start, start + longest)
+        cut = _cut_position(text, start, start + longest)
         last = cut
         while text[last - 1].isspace():
             last -= 1
@@ -75,7 +75,7 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
         start = cut
 
 
-def _cut(text: str, start: int, limit: int) -> int:
+def _cut_position(text: str, start: int, limit: int) -> int:
     for position in range(limit, start + (limit - start) // 2, -1):
         if text[position].isspace():
             return position

@@ -25,7 +25,7 @@ from dragoman.lexicon.text.folding import (
 )
 from dragoman.lexicon.text.function_words import folded_function_words, is_function_word
 from dragoman.lexicon.text.languages import check_language
-from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
+from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segment_run
 
 __all__ = [
     "AGAIN",
@@ -290,7 +290,7 @@ def _inner_spans(
     if not match[1]:
         return None
     start = match.start()
-    return ((start + first, start + last) for first, last in segmented(match[1], language, segment or by_character))
+    return ((start + first, start + last) for first, last in segment_run(match[1], language, segment or by_character))
 
 
 def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = None) -> list[list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dragoman.lexicon.formats.build import Normalised, normalise
-from dragoman.lexicon.formats.detection.encodings import allowed
+from dragoman.lexicon.formats.detection.encodings import find_codec
 from dragoman.lexicon.formats.detection.separators import separator_named
 from dragoman.lexicon.formats.items import ROLES, SKIPPED, Choices
 from dragoman.lexicon.formats.reader import FORMATS, Limits, TableFormatError, TableTooLarge, read
@@ -36,7 +36,7 @@ class ReadAs:
         """
         if self.format not in FORMATS:
             raise InvalidRequest(f"format: {self.format[:40]!r} is unknown; choose one of {', '.join(FORMATS)}")
-        if self.encoding is not None and allowed(self.encoding) is None:
+        if self.encoding is not None and find_codec(self.encoding) is None:
             raise InvalidRequest(
                 f"encoding: {self.encoding[:40]!r} is not known; use a name such as utf-8, utf-16 or windows-1252"
             )

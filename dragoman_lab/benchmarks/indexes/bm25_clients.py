@@ -78,8 +78,8 @@ class Engine:
 
     def _translated(self, data: Path, table: Path) -> dict[str, list[Any]]:
         from dragoman.indexes.analysis.pipeline import analysis
-        from dragoman.lexicon.query import Bridge, psq, smt, untranslated
-        from dragoman.lexicon.table.compose import Member, analysed, merge
+        from dragoman.lexicon.query import Bridge, monolingual, psq, smt
+        from dragoman.lexicon.table.compose import Member, analyse_table, merge
         from dragoman.service.core.settings import Settings
         from dragoman.service.query.translation import BM25_OF, identical
         from dragoman.service.tables.reading import read_table
@@ -88,15 +88,14 @@ class Engine:
         german, english = analysis("de"), analysis("en")
         read = read_table(iter([table.read_bytes()]), "en", "de", "tsv", Settings.load()).table
         words = merge([Member(read, "table", 1)])
-        terms = analysed(words, english, german)
+        terms = analyse_table(words, english, german)
         bridge = Bridge(partial(identical, analysis, "de"))
         asked = [english.tokens(one["text"]) for one in records(data / "xquad_r" / "queries" / "en.jsonl.gz")]
         return {
             "psq": [psq(tokens, terms, bridge) for tokens in asked],
             "smt": [smt(tokens, words) for tokens in asked],
             "none": [
-                untranslated(german.tokens(one["text"]))
-                for one in records(data / "xquad_r" / "queries" / "de.jsonl.gz")
+                monolingual(german.tokens(one["text"])) for one in records(data / "xquad_r" / "queries" / "de.jsonl.gz")
             ],
         }
 
@@ -106,7 +105,7 @@ class Engine:
         for method, queries in self.queries.items():
             self.index.add([self.extra], self.analyses)
             self.index.refresh()
-            self.index.explained(queries[0], "de", 1)
+            self.index.rank_with_statistics(queries[0], "de", 1)
             asked = copied(queries)
             for state in ("cold", "warm"):
                 found[f"{method} {state}"] = self._ask(method, asked, clients)
@@ -117,7 +116,7 @@ class Engine:
 
         def ask(query: Any) -> float:
             started = time.perf_counter()
-            self.index.explained(query, "de", HITS, parameters)
+            self.index.rank_with_statistics(query, "de", HITS, parameters)
             return time.perf_counter() - started
 
         def share(client: int) -> list[float]:

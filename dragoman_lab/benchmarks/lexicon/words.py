@@ -16,7 +16,7 @@ from typing import Literal
 import regex
 
 from dragoman.indexes.analysis.segmenters import icu_words, segmenter
-from dragoman.lexicon.text.segmentation import RUN, segmented
+from dragoman.lexicon.text.segmentation import RUN, segment_run
 
 Split = Literal["tune", "test", "all"]
 UNSPACED = ("ja", "th", "zh")
@@ -107,7 +107,7 @@ def _segmented(text: str, language: str) -> Iterator[str]:
     found = segmenter(language)
     assert found is not None
     for run in _RUN.finditer(text):
-        for first, last in segmented(run[0], language, found[0]):
+        for first, last in segment_run(run[0], language, found[0]):
             yield run[0][first:last]
 
 

@@ -24,7 +24,7 @@ from ir_measures import AP
 
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.lexicon.query import untranslated
+from dragoman.lexicon.query import monolingual
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.query.translation import BM25_OF
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
@@ -60,7 +60,7 @@ class Dragoman:
         self.lucene.refresh()
 
     def search(self, query: str) -> dict[str, float]:
-        found = untranslated(self.language.tokens(query))
+        found = monolingual(self.language.tokens(query))
         hits = self.lucene.search(found, self.language.language, DEPTH, PARAMETERS)
         return {self.ids[hit.key]: hit.score for hit in hits}
 

@@ -163,7 +163,7 @@ def main() -> None:
     )
     sample = sampled_states(text, encoder, lambda line: None)
     for size in map(int, arguments.sizes.split(",")):
-        codec = StateCodec.trained(sample, size, LAYER)
+        codec = StateCodec.train(sample, size, LAYER)
         found = maps(directions, states, LAYER, partial(_coded, codec))
         spent = [f"{milliseconds(codec, subwords):.1f}" for subwords in (60, 200)]
         print(f"layer {LAYER}, {size} bytes", *_shown(found), *spent)  # noqa: T201

@@ -197,7 +197,7 @@ def test_plain_ideographs_are_unchanged(language: str) -> None:
 
 
 def test_a_chinese_ideograph_stays_one_character() -> None:
-    """What `segmented` relies on: a folded run has the offsets of the run."""
+    """What `segment_run` relies on: a folded run has the offsets of the run."""
     every = "".join(chr(code) for code in range(0x4E00, 0xA000))
     simplified = fold(every, "zh")
     assert len(simplified) == len(every)

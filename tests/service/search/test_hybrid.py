@@ -75,7 +75,7 @@ def test_hybrid_without_bm25_is_dense_and_says_so(
         def broken(*_: object) -> None:
             raise Unavailable("Lucene is not there")
 
-        monkeypatch.setattr(LuceneIndex, "explained", broken)
+        monkeypatch.setattr(LuceneIndex, "rank_with_statistics", broken)
         answer = ask(runtime, "bee", method="hybrid")
         assert ids(answer)[0] == "b"
         assert any("ranked by dense search alone" in reason for reason in reasons(answer, "first_stage"))

@@ -26,7 +26,7 @@ from dragoman.lexicon.formats.detection.kinds import (
     word_count,
 )
 from dragoman.lexicon.formats.detection.names import language_of_code
-from dragoman.lexicon.formats.items import SKIPPED, Choices, Notice, TableFormatError, shown
+from dragoman.lexicon.formats.items import SKIPPED, Choices, Notice, TableFormatError, quote
 from dragoman.lexicon.formats.records import Record
 
 _HEADER_WITHIN = 10
@@ -125,8 +125,8 @@ class Columns:
         direction = self._direction(layout, data)
         if direction is Direction.SWAPPED:
             raise TableFormatError(
-                f"the header says that the columns are {_told(layout)}, and what they hold is evidently the other way"
-                f" round: say which is which with columns=, such as columns={_exchanged(layout)}",
+                f"the header says that the columns are {_describe_sides(layout)}, and what they hold is evidently the"
+                f" other way round: say which is which with columns=, such as columns={_exchange_sides(layout)}",
                 layout.header_line,
             )
 
@@ -274,7 +274,7 @@ class Columns:
         line = head.line if head is not None else 1
         for place, cells in enumerate(columns):
             if layout.roles[place] is None and cells:
-                called = f" ({shown(names[place])})" if place < len(names) and names[place] else ""
+                called = f" ({quote(names[place])})" if place < len(names) and names[place] else ""
                 layout.notices.append(Notice(line, f"column {place + 1}{called} is ignored"))
 
 
@@ -282,12 +282,12 @@ def _width(row: Sequence[str]) -> int:
     return max((place + 1 for place, cell in enumerate(row) if cell.strip()), default=0)
 
 
-def _told(layout: Layout) -> str:
+def _describe_sides(layout: Layout) -> str:
     sides = ((role, layout.places(role)[0] + 1) for role in ("source", "target"))
     return " and ".join(f"the {role} in column {place}" for role, place in sides)
 
 
-def _exchanged(layout: Layout) -> str:
+def _exchange_sides(layout: Layout) -> str:
     return ",".join(sorted(("source", "target"), key=lambda role: -layout.places(role)[0]))
 
 

@@ -17,7 +17,7 @@ import regex
 
 from dragoman import deadline
 from dragoman.lexicon.formats.detection.letters import FREQUENT, fitness, script
-from dragoman.lexicon.formats.items import TableFormatError, shown
+from dragoman.lexicon.formats.items import TableFormatError, quote
 
 HEAD_BYTES = 1 << 20
 """So much of a file is looked at."""
@@ -105,7 +105,7 @@ def detect(head: bytes, whole: bool, languages: Sequence[str], chosen: str | Non
     """
     marked = next((Encoding(name, name, len(mark)) for mark, name in _MARKS if head.startswith(mark)), None)
     if chosen is not None:
-        return _chosen(chosen, marked)
+        return _choose(chosen, marked)
     if marked is not None:
         return marked
     if (nul := head.count(0)) > max(1, len(head) // 100):
@@ -115,29 +115,29 @@ def detect(head: bytes, whole: bool, languages: Sequence[str], chosen: str | Non
     return _of_languages(head, whole, languages)
 
 
-def allowed(name: str) -> str | None:
+def find_codec(name: str) -> str | None:
     """The codec of an encoding that a caller may name, None if there is none."""
     try:
         codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    return codec if codec in _known() else None
+    return codec if codec in _allowed_codecs() else None
 
 
-def _known() -> frozenset[str]:
+def _allowed_codecs() -> frozenset[str]:
     every = (*_WESTERN, *_CENTRAL, *_BALTIC, *_ALSO, *_RARE, *_WIDE)
     more = [name for names in (*_BY_SCRIPT.values(), *_BY_LANGUAGE.values()) for name in names]
     return frozenset(codecs.lookup(name).name for name in (*every, *more))
 
 
-def _chosen(name: str, marked: Encoding | None) -> Encoding:
-    codec = allowed(name)
+def _choose(name: str, marked: Encoding | None) -> Encoding:
+    codec = find_codec(name)
     if codec is None:
-        raise TableFormatError(f"encoding: {shown(name)} is not known: use a name such as utf-8 or windows-1252")
+        raise TableFormatError(f"encoding: {quote(name)} is not known: use a name such as utf-8 or windows-1252")
     if marked is not None:
         family = codec.replace("_", "-").removesuffix("-sig").removesuffix("-le").removesuffix("-be")
         if not marked.name.startswith(family):
-            raise TableFormatError(f"encoding: the file begins with the mark of {marked.name}, not {shown(name)}", 1)
+            raise TableFormatError(f"encoding: the file begins with the mark of {marked.name}, not {quote(name)}", 1)
         return marked
     wide = {"utf-16": "utf-16le", "utf-32": "utf-32le", "utf-16-le": "utf-16le", "utf-16-be": "utf-16be"}
     wide |= {"utf-32-le": "utf-32le", "utf-32-be": "utf-32be", "utf-8-sig": "utf-8"}

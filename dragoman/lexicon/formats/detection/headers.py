@@ -100,7 +100,7 @@ class Name:
     """Whether it is called a language, as columns of terms and columns of codes are."""
 
     @property
-    def known(self) -> bool:
+    def recognised(self) -> bool:
         return self.whole and (self.role is not None or self.language is not None)
 
     @property
@@ -140,7 +140,7 @@ def read_header(cells: Sequence[str], languages: tuple[str, str], certain: bool 
 def _is_header(names: Sequence[Name], roles: Sequence[str | None]) -> bool:
     """Whether the cells can be no entry: all are understood, or at least those of both sides."""
     sides = [name for name, role in zip(names, roles, strict=True) if role in ("source", "target")]
-    if all(name.known for name in sides):
+    if all(name.recognised for name in sides):
         return True
     return all(name.language is not None and name.sure for name in sides)
 
@@ -218,7 +218,7 @@ def _refuse_others(names: Sequence[Name], languages: tuple[str, str]) -> None:
 def _refuse_one_side(names: Sequence[Name]) -> None:
     """Refuse a header of terms and of columns that are no translations, such as ``term`` and ``definition``."""
     kinds = {name.role for name in names}
-    if len(names) > 1 and all(name.known for name in names) and "other" in kinds and len(kinds & _SIDES) == 1:
+    if len(names) > 1 and all(name.recognised for name in names) and "other" in kinds and len(kinds & _SIDES) == 1:
         raise TableFormatError(
             "the header names a column of terms and none of translations: say what the columns are with columns=, or"
             " header=false if this line is an entry"
@@ -308,7 +308,7 @@ def _compound(small: str) -> str | None:
 
 @cache
 def _filler() -> frozenset[str]:
-    return words.listed(words.FILLER)
+    return words.parse_list(words.FILLER)
 
 
 @cache
@@ -323,4 +323,4 @@ def _phrases() -> dict[str, str]:
         ("source_language", words.SOURCE_LANGUAGE),
         ("target_language", words.TARGET_LANGUAGE),
     )
-    return {phrase: role for role, text in lists for phrase in words.listed(text)}
+    return {phrase: role for role, text in lists for phrase in words.parse_list(text)}

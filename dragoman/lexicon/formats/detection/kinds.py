@@ -13,7 +13,7 @@ from dragoman.lexicon.formats.detection.names import language_of_code
 NUMERIC = 0.9
 """Of a column of numbers so many cells are."""
 _FEW = 12
-_GRAMMAR = words.listed(
+_GRAMMAR = words.parse_list(
     "n|v|adj|adv|noun|verb|adjective|adverb|pron|pronoun|prep|preposition|conj|conjunction|interj|interjection|det|num"
     "|proper noun|propn|aux|sym|intj|cconj|sconj|adp|punct|m|f|nt|pl|sg|masc|fem|neut|nm|nf|sm|sf|vt|vi|v.t.|v.i."
     "|substantiv|nomen|adjektiv|subst|eigenname|verbum|artikel|pronomen|nom|verbe|adjectif|adverbe|sustantivo|adjetivo"
