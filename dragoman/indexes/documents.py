@@ -70,13 +70,13 @@ def analyse_documents(documents: Sequence[IndexedDocument], analyses: Mapping[st
         KeyError: if ``analyses`` has no entry for a language.
         TooManyWords: a document has too many distinct words to be indexed.
     """
-    found: dict[str, Iterator[tuple[list[str], list[Entry]]]] = {}
+    by_language: dict[str, Iterator[tuple[list[str], list[Entry]]]] = {}
     for language in {document.language for document in documents}:
         texts = [document.text for document in documents if document.language == language]
-        found[language] = iter(_analyse_texts(analyses[language], texts))
+        by_language[language] = iter(_analyse_texts(analyses[language], texts))
     rows: list[IndexRow] = []
     for document in checked(documents):
-        words, entries = next(found[document.language])
+        words, entries = next(by_language[document.language])
         distinct = _heard(document.language, words, entries)
         steps = distinct if len(distinct) < _MANY else checked(distinct, _MANY)
         phonetic = " ".join([sounds(term) for term in steps])
@@ -100,7 +100,9 @@ def _analyse_texts(analysis: Analysis, texts: list[str]) -> list[tuple[list[str]
     """Words and terms of each text, without elided words."""
     if isinstance(analysis, WordAnalysis):
         return analysis.analyse_texts(texts)
-    kept = [[token for token in analysis.tokens(text) if token.term] for text in texts]
-    for tokens in kept:
+    searchable = [[token for token in analysis.tokens(text) if token.term] for text in texts]
+    for tokens in searchable:
         check_distinct([token.word for token in tokens])
-    return [([one.word for one in text], [Entry(one.term, (), one.term) for one in text]) for text in kept]
+    return [
+        ([token.word for token in text], [Entry(token.term, (), token.term) for token in text]) for text in searchable
+    ]

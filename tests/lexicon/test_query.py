@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, Bridge, Name, monolingual, psq, smt
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, Bridge, Name, monolingual, psq
+from dragoman.lexicon.smt import smt
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 

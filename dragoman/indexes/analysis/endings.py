@@ -37,8 +37,8 @@ def _rows() -> dict[str, list[tuple[str, range, str]]]:
             language, affixes, lengths, *replacement = line.split("\t")
             least, _, most = lengths.partition("-")
             left = range(int(least), int(most or _LONGEST) + 1)
-            found = rows.setdefault(language, [])
-            found += [(affix, left, "".join(replacement)) for affix in affixes.split(" ")]
+            affix_rows = rows.setdefault(language, [])
+            affix_rows += [(affix, left, "".join(replacement)) for affix in affixes.split(" ")]
     return rows
 
 
@@ -84,11 +84,11 @@ class Endings:
     def _without_one(self, word: str) -> str:
         size = len(word)
         for length in range(min(self._longest, size - 1), 0, -1):
-            found = self._endings.get(word[size - length :])
-            if found is not None and size - length in found[0]:
-                return word[: size - length] + found[1]
+            rule = self._endings.get(word[size - length :])
+            if rule is not None and size - length in rule[0]:
+                return word[: size - length] + rule[1]
         for length in range(min(self._longest_beginning, size - 1), 0, -1):
-            found = self._beginnings.get(word[:length])
-            if found is not None and size - length in found[0]:
-                return found[1] + word[length:]
+            rule = self._beginnings.get(word[:length])
+            if rule is not None and size - length in rule[0]:
+                return rule[1] + word[length:]
         return word

@@ -70,14 +70,14 @@ def skeletons(word: str) -> frozenset[str]:
     letters = romanise(word)
     if not letters.isalpha():
         return frozenset()
-    found = set()
+    forms = set()
     for replacements in (_OPTIONAL_SOUNDS, {}):
-        spelling = _OPTIONAL.sub(lambda match, kept=replacements: kept.get(match[0], ""), letters)
+        spelling = _OPTIONAL.sub(lambda match, substitutes=replacements: substitutes.get(match[0], ""), letters)
         sounds = _SOUND.sub(lambda match: _SOUNDS.get(match[0], "s"), spelling)
         classes = _REPEATED.sub(r"\1", "".join(_CLASSES.get(letter, "") for letter in sounds))
         if len(classes) >= SHORTEST_SKELETON:
-            found.add(classes)
-    return frozenset(found)
+            forms.add(classes)
+    return frozenset(forms)
 
 
 @lru_cache(maxsize=65536)
@@ -114,14 +114,14 @@ def alike(term: str, candidates: Iterable[str], least: float, most: int | None =
         if bound >= least:
             bounds.append((-bound, other))
     bounds.sort()
-    found: list[tuple[float, str]] = []
+    ranked: list[tuple[float, str]] = []
     for bound, other in checked(bounds[:_COMPARED], _CHECKED_PAIRS):
-        if most is not None and len(found) >= most and bound > found[most - 1][0]:
+        if most is not None and len(ranked) >= most and bound > ranked[most - 1][0]:
             break
-        value = similarity(term, other)
-        if value >= least:
-            insort(found, (-value, other))
-    return [(other, -value) for value, other in found[:most]]
+        likeness = similarity(term, other)
+        if likeness >= least:
+            insort(ranked, (-likeness, other))
+    return [(other, -negative) for negative, other in ranked[:most]]
 
 
 def most_alike(term: str, candidates: Iterable[str]) -> list[tuple[str, float]]:

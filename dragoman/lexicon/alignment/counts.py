@@ -149,11 +149,11 @@ class Pruning:
 
 
 def prune(sources: Ints, targets: Ints, counts: Doubles, p_ts: Doubles, p_st: Doubles, rules: Pruning) -> Longs:
-    """Positions of the kept entries, by ascending source and descending P(target|source)."""
+    """Positions of the entries that stay, by ascending source and descending P(target|source)."""
     forward = (p_ts >= rules.min_probability) & (_ranks(sources, targets, p_ts) < rules.max_translations)
     backward = (p_st >= rules.min_probability) & (_ranks(targets, sources, p_st) < rules.max_translations)
-    kept = np.flatnonzero((forward | backward) & (counts >= rules.min_count))
-    return kept[np.lexsort((targets[kept], -p_ts[kept], sources[kept]))]
+    positions = np.flatnonzero((forward | backward) & (counts >= rules.min_count))
+    return positions[np.lexsort((targets[positions], -p_ts[positions], sources[positions]))]
 
 
 def _ranks(groups: Ints, ties: Ints, values: Doubles) -> Longs:

@@ -56,16 +56,16 @@ class Hmm:
 
     def transitions(self, positions: int) -> tuple[Floats, Floats]:
         """First-position (I,) and transition (I, I) probabilities, from row to column; each distribution sums to 1."""
-        found = self._transitions.get(positions)
-        if found is None:
+        probabilities = self._transitions.get(positions)
+        if probabilities is None:
             first = self.starts[self._start_index(positions)]
             moves = self.jumps[self._jump_index(positions)]
-            found = (
+            probabilities = (
                 (first / first.sum()).astype(np.float32),
                 (moves / moves.sum(axis=1, keepdims=True)).astype(np.float32),
             )
-            self._transitions[positions] = found
-        return found
+            self._transitions[positions] = probabilities
+        return probabilities
 
     def _jump_index(self, positions: int) -> Longs:
         ids = np.arange(positions)
@@ -84,9 +84,9 @@ class Hmm:
         expected = _expected_moves(passes, moves, weights)
         return Posteriors(cells.transpose(1, 0, 2), empty, log_likelihood, expected)
 
-    def collect(self, found: Posteriors) -> None:
-        positions = found.cells.shape[2]
-        first, moves = found.statistics
+    def collect(self, posteriors: Posteriors) -> None:
+        positions = posteriors.cells.shape[2]
+        first, moves = posteriors.statistics
         self._first[positions] = self._first.get(positions, 0.0) + first
         self._moves[positions] = self._moves.get(positions, 0.0) + moves
 
@@ -111,17 +111,17 @@ def _forward_backward(
     forward, empty = np.empty_like(words), np.empty_like(words)
     scale = np.empty(words.shape[:2], dtype=np.float32)
     predicted: Floats = np.broadcast_to(first, words.shape[1:])
-    kept = predicted
+    message = predicted
     for j in range(length):
         np.multiply(predicted, words[j], out=forward[j])
-        np.multiply(kept, null_emission[j], out=empty[j])
-        kept = forward[j] + empty[j]
-        np.maximum(kept.sum(axis=1), TINY, out=scale[j])
+        np.multiply(message, null_emission[j], out=empty[j])
+        message = forward[j] + empty[j]
+        np.maximum(message.sum(axis=1), TINY, out=scale[j])
         inverse = (np.float32(1) / scale[j])[:, None]
         forward[j] *= inverse
         empty[j] *= inverse
-        kept *= inverse
-        predicted = kept @ moves
+        message *= inverse
+        predicted = message @ moves
     backward = np.ones_like(words)
     words /= scale[:, :, None]
     null_emission = null_emission / scale[:, :, None]

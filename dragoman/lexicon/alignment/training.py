@@ -178,8 +178,8 @@ def _count(aligner: Aligner, config: AlignmentConfig, progress: Progress, execut
         return source_words[chunk.source[rows, i]], target_words[chunk.target[rows, j]], values
 
     joint = JointCounts(len(corpus.targets.words))
-    for done, found in enumerate(map_in_order(executor, links, corpus.chunks), 1):
-        joint.add(*found)
+    for done, weighted_links in enumerate(map_in_order(executor, links, corpus.chunks), 1):
+        joint.add(*weighted_links)
         progress("count", done, len(corpus.chunks))
     return joint
 
@@ -207,18 +207,18 @@ def _tabulate(
     source_order, target_order = _rank_words(source_words), _rank_words(target_words)
     p_ts, p_st = conditionals(sources, targets, counts, source_totals, target_totals)
     sources, targets = source_order[sources], target_order[targets]
-    kept = prune(sources, targets, counts, p_ts, p_st, config.pruning)
+    positions = prune(sources, targets, counts, p_ts, p_st, config.pruning)
     return TrainedTable(
         sorted(source_words),
         sorted(target_words),
-        sources[kept],
-        targets[kept],
-        counts[kept],
-        p_ts[kept],
-        p_st[kept],
+        sources[positions],
+        targets[positions],
+        counts[positions],
+        p_ts[positions],
+        p_st[positions],
         corpus.counts,
         reports,
-        len(counts) - len(kept),
+        len(counts) - len(positions),
     )
 
 

@@ -61,10 +61,12 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         if len(inside) < 2:
             return False
         if name == "orth":
-            return all(name == "form" and given.get("type") not in _INFLECTED for name, given in inside[:-1])
+            return all(name == "form" and attributes.get("type") not in _INFLECTED for name, attributes in inside[:-1])
         parent = inside[-2][0]
         return parent == ("cit" if name == "quote" else "trans") and all(
-            given.get("type") in _TRANSLATION and self._ours(given) for name, given in inside if name == "cit"
+            attributes.get("type") in _TRANSLATION and self._ours(attributes)
+            for name, attributes in inside
+            if name == "cit"
         )
 
     def _ours(self, attributes: dict[str, str]) -> bool:
@@ -84,16 +86,16 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
     def end_element(self, name: str) -> None:
         if name != "entry":
             return
-        given = self._translations or self._of_definitions()
+        targets = self._translations or self._of_definitions()
         fault = self._fault
         if not self._headwords:
             fault = fault or "the entry has no headword"
-        elif not given:
+        elif not targets:
             fault = fault or "the entry has no translation"
         if fault:
             self.entries.append(Rejection(self._entry_line, fault))
         else:
-            pairs = product(dict.fromkeys(self._headwords), dict.fromkeys(given))
+            pairs = product(dict.fromkeys(self._headwords), dict.fromkeys(targets))
             self.entries.extend((self._entry_line, *pair) for pair in pairs)
 
     def _of_definitions(self) -> list[str]:

@@ -87,8 +87,8 @@ class XmlReader(ABC, Generic[T]):
             raise TableFormatError(f"the XML document cannot be decoded: {fault}", 1) from fault
 
     def _take_entries(self) -> list[T]:
-        found, self.entries = self.entries, []
-        return found
+        entries, self.entries = self.entries, []
+        return entries
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]

@@ -42,11 +42,11 @@ from dragoman.lexicon.formats.items import (
     Choices,
     Detected,
     Header,
-    Item,
     Limits,
     Notice,
     Odds,
     RawEntry,
+    ReadEvent,
     Rejection,
     TableFormatError,
     TableTooLarge,
@@ -64,10 +64,10 @@ __all__ = [
     "Detected",
     "Format",
     "Header",
-    "Item",
     "Limits",
     "Notice",
     "RawEntry",
+    "ReadEvent",
     "Rejection",
     "TableFormatError",
     "TableTooLarge",
@@ -107,7 +107,7 @@ def read(
     languages: tuple[str, str] | None = None,
     choices: Choices | None = None,
     odds: Odds | None = None,
-) -> Iterator[Item]:
+) -> Iterator[ReadEvent]:
     """Read a file given as chunks of bytes of any size, without holding more than its head and a block of it.
 
     ``languages`` are the codes of source and target, by which columns and encodings are told; ``odds`` is what a
@@ -127,16 +127,16 @@ def read(
     reader = _Reader(format, limits, languages or _NO_LANGUAGES, choices or Choices(), odds)
     entries = rejections = 0
     first: list[Rejection] = []
-    for item in reader.items(blocks(chunks, limits, gzip)):
-        if isinstance(item, Rejection):
+    for event in reader.events(blocks(chunks, limits, gzip)):
+        if isinstance(event, Rejection):
             rejections += 1
             if not entries and rejections <= REJECTIONS_TOLD:
-                first.append(item)
-        elif isinstance(item, RawEntry):
+                first.append(event)
+        elif isinstance(event, RawEntry):
             entries += 1
             if entries > limits.entries:
-                raise TableTooLarge(f"the file holds more than {limits.entries:,} entries", item.line)
-        yield item
+                raise TableTooLarge(f"the file holds more than {limits.entries:,} entries", event.line)
+        yield event
     if not entries:
         raise without_entries(first, rejections)
 
@@ -151,7 +151,7 @@ class _Reader:
         self._choices = choices
         self._witness = Witness(languages, odds)
 
-    def items(self, content: Iterator[bytes]) -> Iterator[Item]:
+    def events(self, content: Iterator[bytes]) -> Iterator[ReadEvent]:
         start, whole, content = head(content, encodings.HEAD_BYTES)
         if self._format in _SHEETS or (self._format == "auto" and start.startswith(ZIP)):
             return self._sheet(content)
@@ -172,16 +172,16 @@ class _Reader:
             numbered, format, encoding.name, self._languages, self._choices, self._limits, self._witness
         )
 
-    def _sheet(self, content: Iterator[bytes]) -> Iterator[Item]:
+    def _sheet(self, content: Iterator[bytes]) -> Iterator[ReadEvent]:
         file, sheet = spreadsheets.open_sheet(content, self._format, self._limits)
         with file:
             manner = Manner(sheet.format)
-            found = read_rows(sheet.rows, manner, self._languages, self._choices, self._limits, self._witness)
-            yield from islice(found, 1)
+            events = read_rows(sheet.rows, manner, self._languages, self._choices, self._limits, self._witness)
+            yield from islice(events, 1)
             yield from sheet.notices
-            yield from found
+            yield from events
 
-    def _markup(self, content: Iterator[bytes], format: str, encoding: str) -> Iterator[Item]:
+    def _markup(self, content: Iterator[bytes], format: str, encoding: str) -> Iterator[ReadEvent]:
         """The pairs of a dictionary or a term base; the first ones tell whether they are the other way round."""
         if format == "tbx":
             pairs = termbase_pairs(content, self._languages, self._limits)
@@ -193,7 +193,7 @@ class _Reader:
         columns = self._choices.columns
         swapped = columns is not None and columns[:2] == ("target", "source")
         if columns is None:
-            direction = self._witness.direction([(one[1], one[2]) for one in first if isinstance(one, tuple)])
+            direction = self._witness.direction([(pair[1], pair[2]) for pair in first if isinstance(pair, tuple)])
             if direction is Direction.UNCLEAR:
                 raise TableFormatError(
                     "the headwords may be of the target language: say columns=source,target or columns=target,source"
@@ -204,13 +204,13 @@ class _Reader:
         if swapped and columns is None:
             yield Notice(1, f"the headwords are read as the target, {self._languages[1]}, as they evidently are")
         for part in (first, pairs):
-            for one in part:
-                yield self._entry((one[0], one[2], one[1]) if swapped and isinstance(one, tuple) else one)
+            for pair in part:
+                yield self._entry((pair[0], pair[2], pair[1]) if swapped and isinstance(pair, tuple) else pair)
 
-    def _entry(self, item: tuple[int, str, str] | Rejection | Notice) -> Item:
-        if not isinstance(item, tuple):
-            return item
-        line, source, target = item
+    def _entry(self, pair: tuple[int, str, str] | Rejection | Notice) -> ReadEvent:
+        if not isinstance(pair, tuple):
+            return pair
+        line, source, target = pair
         return validate_entry(line, source, target, None, None, self._limits)
 
 

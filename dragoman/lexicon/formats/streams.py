@@ -98,20 +98,20 @@ def lines(content: Iterator[bytes], limits: Limits, encoding: Encoding) -> Itera
         content = _as_utf8(content, codec)
         codec = "utf-8"
     invalid = valid = 0
-    for number, raw in streams.lines(_with_line_feeds(content), limits.line_bytes):
+    for line_number, raw in streams.lines(_with_line_feeds(content), limits.line_bytes):
         if raw is None:
-            yield Rejection(number, f"longer than {limits.line_bytes:,} bytes")
+            yield Rejection(line_number, f"longer than {limits.line_bytes:,} bytes")
             continue
         try:
             text = raw.decode(codec)
         except UnicodeDecodeError:
             invalid += 1
             if invalid >= _BINARY_LINES and not valid:
-                raise TableFormatError(f"the file is not {_display_name(encoding)} text", number) from None
-            yield Rejection(number, f"not valid {_display_name(encoding)}")
+                raise TableFormatError(f"the file is not {_display_name(encoding)} text", line_number) from None
+            yield Rejection(line_number, f"not valid {_display_name(encoding)}")
             continue
         valid += 1
-        yield number, text
+        yield line_number, text
 
 
 def _display_name(encoding: Encoding) -> str:

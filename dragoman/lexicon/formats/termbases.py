@@ -31,10 +31,10 @@ def termbase_pairs(
     reader = _Reader(languages, limits)
     yield from reader.read_entries(content)
     if not reader.paired and not reader.both:
-        told = ", ".join(sorted(reader.seen)[:_TOLD]) or "none"
+        seen_codes = ", ".join(sorted(reader.seen)[:_TOLD]) or "none"
         raise TableFormatError(
             f"no concept has terms in both {LANGUAGES.get(languages[0], languages[0])} and"
-            f" {LANGUAGES.get(languages[1], languages[1])}; the languages of the file: {told}"
+            f" {LANGUAGES.get(languages[1], languages[1])}; the languages of the file: {seen_codes}"
         )
 
 
@@ -65,15 +65,15 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
         self._side = None
         if not code:
             return
-        found = language_of_code(code.strip()) or language_of_name(code.strip().lower())
-        if found is None:
+        language = language_of_code(code.strip()) or language_of_name(code.strip().lower())
+        if language is None:
             return
-        if found in self._wanted_languages:
-            self._side = self._wanted_languages.index(found)
-            self.seen.add(found)
-        elif found not in self.seen and len(self.seen) < 100:
-            self.seen.add(found)
-            self.entries.append(Notice(self.line, f"terms in {LANGUAGES.get(found, found)} are ignored"))
+        if language in self._wanted_languages:
+            self._side = self._wanted_languages.index(language)
+            self.seen.add(language)
+        elif language not in self.seen and len(self.seen) < 100:
+            self.seen.add(language)
+            self.entries.append(Notice(self.line, f"terms in {LANGUAGES.get(language, language)} are ignored"))
 
     def wants_text(self, name: str, path: Path) -> bool:
         return name == "term" and self._side is not None and self._in_concept(path)

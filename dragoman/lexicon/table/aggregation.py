@@ -109,8 +109,8 @@ def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) 
     pairs, kinds = np.divmod(distinct, ORIGINS)
     order = np.lexsort((kinds, -(forward + backward), pairs))
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    kept = pairs[starts]
+    distinct_pairs = pairs[starts]
     if len(starts):  # reduceat refuses an empty list
         forward, backward = np.add.reduceat(forward, starts), np.add.reduceat(backward, starts)
-    first, second, best = kept // width, kept % width, kinds[order[starts]]
+    first, second, best = distinct_pairs // width, distinct_pairs % width, kinds[order[starts]]
     return first.astype(s.dtype), second.astype(t.dtype), forward, backward, best.astype(origins.dtype)

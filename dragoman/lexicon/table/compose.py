@@ -58,10 +58,10 @@ def merge(members: Sequence[Member]) -> Table:
         s = source_maps[k][side.owners()]
         t = target_maps[k][side.ids]
         group = int(member.kind == "glossary")
-        kept = np.ones(len(s), bool) if group else (known_s[1][s] == 0) & (known_t[1][t] == 0)
-        s, t = s[kept], t[kept]
-        forward = member.weight * side.forward[kept].astype(np.float64) / known_s[group][s]
-        backward = member.weight * side.backward[kept].astype(np.float64) / known_t[group][t]
+        selected = np.ones(len(s), bool) if group else (known_s[1][s] == 0) & (known_t[1][t] == 0)
+        s, t = s[selected], t[selected]
+        forward = member.weight * side.forward[selected].astype(np.float64) / known_s[group][s]
+        backward = member.weight * side.backward[selected].astype(np.float64) / known_t[group][t]
         parts.append((s, t, forward, backward, np.full(len(s), k, np.uint8)))
     s, t, forward, backward, origins = strongest(*join_parts(parts))
     return Table.from_records(
@@ -102,7 +102,7 @@ def _union(vocabularies: Sequence[Vocabulary]) -> tuple[SortedTerms, list[Ids]]:
 
 def _known_weight(members: Sequence[Member], maps: Sequence[Ids], terms: int) -> Floats:
     """The total weight of the statistical tables (row 0) and glossaries (row 1) that have each term."""
-    known = np.zeros((2, terms))
+    weights = np.zeros((2, terms))
     for member, numbers in zip(members, maps, strict=True):
-        known[int(member.kind == "glossary"), numbers] += member.weight
-    return known
+        weights[int(member.kind == "glossary"), numbers] += member.weight
+    return weights

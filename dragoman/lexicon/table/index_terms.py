@@ -84,7 +84,7 @@ def analyse(
     forward = ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first]))
     backward = ratio(backward, np.where(words, targets.word_weight[second], targets.whole_weight[second]))
     first, second, forward, backward, origins = strongest(first, second, forward, backward, origins)
-    found = Table.from_records(
+    converted = Table.from_records(
         table.source,
         table.target,
         sources.terms,
@@ -95,7 +95,7 @@ def analyse(
         np.minimum(backward, 1.0, out=backward),
         origins,
     )
-    return Analysed(found, dropped)
+    return Analysed(converted, dropped)
 
 
 def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[Part], int]:
@@ -107,11 +107,11 @@ def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[i
     usable &= in_glossary | ~(sources.functional[s] | targets.functional[t])
     sources.cover(s[in_glossary & usable])
     targets.cover(t[in_glossary & usable])
-    kept = usable & (in_glossary | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
-    s, t, in_glossary = s[kept], t[kept], in_glossary[kept]
-    forward = side.forward[kept] * sources.p[s]
-    backward = side.backward[kept] * targets.p[t]
-    entries: Part = (sources.whole[s], targets.whole[t], forward, backward, side.origins[kept])
+    selected = usable & (in_glossary | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
+    s, t, in_glossary = s[selected], t[selected], in_glossary[selected]
+    forward = side.forward[selected] * sources.p[s]
+    backward = side.backward[selected] * targets.p[t]
+    entries: Part = (sources.whole[s], targets.whole[t], forward, backward, side.origins[selected])
     return [entries, *_alignments(sources, targets, s, t, entries, in_glossary)], int(np.sum(~usable))
 
 
@@ -119,7 +119,7 @@ def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
     """The tokens of each term, analysed in batches if the analysis supports it."""
     batch: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
     for start in deadline.checked(range(0, len(terms), _TERMS_PER_BATCH)):
-        chunk = [terms[number] for number in range(start, min(start + _TERMS_PER_BATCH, len(terms)))]
+        chunk = [terms[index] for index in range(start, min(start + _TERMS_PER_BATCH, len(terms)))]
         yield from batch(chunk) if batch else map(analysis.tokens, chunk)
 
 
@@ -140,17 +140,17 @@ class _Side:
         self.length = np.zeros(count, dtype=np.int8)
         self.functional = np.zeros(count, dtype=bool)
         function = folded_function_words(analysis.language)
-        for number, tokens in enumerate(tokens_of(terms, analysis)):
-            found = [token for token in tokens if token.term]
-            if not 0 < len(found) <= LONGEST_TERM:
+        for index, tokens in enumerate(tokens_of(terms, analysis)):
+            searchable = [token for token in tokens if token.term]
+            if not 0 < len(searchable) <= LONGEST_TERM:
                 continue
-            content = [token.term for token in found if token.word not in function]
-            self.functional[number] = not content
-            whole[number] = records.add(" ".join(token.term for token in found))
-            content = content or [token.term for token in found]
+            content = [token.term for token in searchable if token.word not in function]
+            self.functional[index] = not content
+            whole[index] = records.add(" ".join(token.term for token in searchable))
+            content = content or [token.term for token in searchable]
             if len(content) <= LONGEST_PHRASE:
-                self.length[number] = len(content)
-                words[number, : len(content)] = [records.add(word) for word in content]
+                self.length[index] = len(content)
+                words[index, : len(content)] = [records.add(word) for word in content]
         self.terms = records.sort()
         first = self.terms.first
         firsts = first == np.arange(len(first))
@@ -195,11 +195,11 @@ class _Affinity:
 
     def __call__(self, s: Ids, t: Ids) -> Floats:
         keys = s.astype(np.int64) * self._targets + t
-        found = np.zeros(keys.shape)
+        affinities = np.zeros(keys.shape)
         if len(self._pairs):
             positions = np.minimum(np.searchsorted(self._pairs, keys), len(self._pairs) - 1)
-            np.copyto(found, self._values[positions], where=self._pairs[positions] == keys)
-        return found
+            np.copyto(affinities, self._values[positions], where=self._pairs[positions] == keys)
+        return affinities
 
 
 def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:

@@ -31,12 +31,12 @@ class TermRecords:
         Raises:
             ValueError: it is not valid Unicode.
         """
-        number = self._recent.get(term)
-        if number is None:
+        record = self._recent.get(term)
+        if record is None:
             if len(self._recent) >= _CACHED_TERMS:
                 self._recent.clear()
-            number = self._recent[term] = self.append(term)
-        return number
+            record = self._recent[term] = self.append(term)
+        return record
 
     def append(self, term: str) -> int:
         """The number of a new record of this term; raises as :meth:`add`."""
@@ -73,8 +73,8 @@ class SortedTerms:
 
     def firsts(self, ranks: NDArray[np.integer]) -> Records:
         """The first records of the terms with these numbers, which :meth:`ranks` gives."""
-        found: Records = self._order[ranks]
-        return found
+        records: Records = self._order[ranks]
+        return records
 
     def containing(self, character: str) -> NDArray[np.bool_]:
         """Whether each recorded term has an ASCII character."""
@@ -83,9 +83,9 @@ class SortedTerms:
 
     def vocabulary(self, used: NDArray[np.integer]) -> tuple[Vocabulary, Records]:
         """The vocabulary of the terms of some first records, and the number in it of each of these records."""
-        wanted = np.zeros(len(self.first), bool)
-        wanted[used] = True
-        chosen = self._order[wanted[self._order]]
+        selected = np.zeros(len(self.first), bool)
+        selected[used] = True
+        chosen = self._order[selected[self._order]]
         ranks = np.zeros(len(self.first), np.int32)
         ranks[chosen] = np.arange(len(chosen), dtype=np.int32)
         return gather_terms(self._blob, self._offsets, chosen), ranks[used]

@@ -50,19 +50,19 @@ class Vocabulary:
         encoded = term.encode(errors="surrogatepass")
         return bisect_left(range(len(self)), encoded, key=self._term_bytes)
 
-    def _term_bytes(self, number: int) -> bytes:
-        return bytes(self._bytes[self._ends[number] : self._ends[number + 1]])
+    def _term_bytes(self, index: int) -> bytes:
+        return bytes(self._bytes[self._ends[index] : self._ends[index + 1]])
 
     def __contains__(self, term: object) -> bool:
         return isinstance(term, str) and self.index(term) >= 0
 
-    def __getitem__(self, number: int) -> str:
-        if not 0 <= number < len(self):
-            raise IndexError(f"term {number} of {len(self)}")
-        return self._term_bytes(number).decode()
+    def __getitem__(self, index: int) -> str:
+        if not 0 <= index < len(self):
+            raise IndexError(f"term {index} of {len(self)}")
+        return self._term_bytes(index).decode()
 
     def __iter__(self) -> Iterator[str]:
-        return (self._term_bytes(number).decode() for number in range(len(self)))
+        return (self._term_bytes(index).decode() for index in range(len(self)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

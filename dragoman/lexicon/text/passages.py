@@ -28,9 +28,9 @@ def sentences(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
     """
     spans: list[Span] = []
     start = 0
-    for found in SENTENCE_END.finditer(text):
-        spans.extend(_pieces(text, start, found.end(), longest))
-        start = found.end()
+    for match in SENTENCE_END.finditer(text):
+        spans.extend(_pieces(text, start, match.end(), longest))
+        start = match.end()
     spans.extend(_pieces(text, start, len(text), longest))
     return spans
 

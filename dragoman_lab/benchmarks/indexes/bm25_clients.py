@@ -78,7 +78,8 @@ class Engine:
 
     def _translated(self, data: Path, table: Path) -> dict[str, list[Any]]:
         from dragoman.indexes.analysis.pipeline import analysis
-        from dragoman.lexicon.query import Bridge, monolingual, psq, smt
+        from dragoman.lexicon.query import Bridge, monolingual, psq
+        from dragoman.lexicon.smt import smt
         from dragoman.lexicon.table.compose import Member, analyse_table, merge
         from dragoman.service.core.settings import Settings
         from dragoman.service.query.translation import BM25_OF, identical

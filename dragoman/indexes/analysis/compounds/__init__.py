@@ -71,13 +71,13 @@ class Compounds:
         spans = self._split_word(word)
         if len(spans) < 2:
             return ()
-        found: dict[str, None] = {}
+        parts: dict[str, None] = {}
         for first in range(len(spans)):
             for last in range(first, len(spans)):
                 begin = spans[first][0]
                 start_of_last, part = spans[last]
-                found[word[begin:start_of_last] + part] = None
-        return tuple(part for part in found if part != word and part != self._whole(word, spans))
+                parts[word[begin:start_of_last] + part] = None
+        return tuple(part for part in parts if part != word and part != self._whole(word, spans))
 
     @staticmethod
     def _whole(word: str, spans: list[tuple[int, str]]) -> str:

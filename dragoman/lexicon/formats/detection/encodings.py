@@ -125,9 +125,9 @@ def find_codec(name: str) -> str | None:
 
 
 def _allowed_codecs() -> frozenset[str]:
-    every = (*_WESTERN, *_CENTRAL, *_BALTIC, *_ALSO, *_RARE, *_WIDE)
+    general = (*_WESTERN, *_CENTRAL, *_BALTIC, *_ALSO, *_RARE, *_WIDE)
     more = [name for names in (*_BY_SCRIPT.values(), *_BY_LANGUAGE.values()) for name in names]
-    return frozenset(codecs.lookup(name).name for name in (*every, *more))
+    return frozenset(codecs.lookup(name).name for name in (*general, *more))
 
 
 def _choose(name: str, marked: Encoding | None) -> Encoding:
@@ -173,11 +173,11 @@ def _utf8(head: bytes, whole: bool) -> bool:
 
 def candidates(languages: Sequence[str]) -> list[str]:
     """The encodings that texts in these languages may be in, the usual ones first."""
-    found: list[str] = []
+    names: list[str] = []
     for language in languages:
         written = script(language)
-        found += _BY_LANGUAGE.get(language, _WESTERN if written is None else _BY_SCRIPT.get(written, ()))
-    return list(dict.fromkeys((*found, *_WESTERN)))
+        names += _BY_LANGUAGE.get(language, _WESTERN if written is None else _BY_SCRIPT.get(written, ()))
+    return list(dict.fromkeys((*names, *_WESTERN)))
 
 
 def _of_languages(head: bytes, whole: bool, languages: Sequence[str]) -> Encoding:
@@ -189,9 +189,9 @@ def _of_languages(head: bytes, whole: bool, languages: Sequence[str]) -> Encodin
             text = raw.decode(name)
         except (UnicodeDecodeError, LookupError):
             continue
-        if text not in (one[2] for one in scored):
+        if text not in (candidate[2] for candidate in scored):
             scored.append((plausibility(text, languages) - (_LESS_USUAL if name in _OLD else 0.0), name, text))
-    scored.sort(key=lambda one: -one[0])
+    scored.sort(key=lambda candidate: -candidate[0])
     if not scored or scored[0][0] < _ENOUGH:
         raise TableFormatError(
             f"the file is not UTF-8 text, nor in a usual encoding of {' or '.join(languages)}: name it with encoding="
@@ -210,12 +210,12 @@ def _lines(head: bytes, whole: bool) -> Iterator[bytes]:
     lines = head.replace(b"\r", b"\n").split(b"\n")
     if not whole and len(lines) > 1:
         lines.pop()
-    found = 0
+    count = 0
     for line in lines:
         if not line.isascii() or b"\x1b" in line:
             yield line
-            found += 1
-            if found == _SAMPLE_LINES:
+            count += 1
+            if count == _SAMPLE_LINES:
                 return
 
 
@@ -229,7 +229,7 @@ def plausibility(text: str, languages: Sequence[str]) -> float:
     score = sum(_fits(character, languages) * count for character, count in counts.items())
     spoilt = len(_SYMBOL_BETWEEN_LETTERS.findall(text)) + len(_SYMBOL_BEFORE_LETTER.findall(text))
     spoilt += len(_OPENING_AFTER_LETTER.findall(text)) + len(_INNER_CAPITAL.findall(text))
-    capitals = sum(sum(one > "\x7f" for one in found) for found in _CAPITALS.findall(text))
+    capitals = sum(sum(character > "\x7f" for character in capital_run) for capital_run in _CAPITALS.findall(text))
     usual = sum(counts[character] for character in _USUAL)
     frequent = sum(counts[character] for character in counts.keys() & FREQUENT) if "zh" in languages else 0
     return (score - spoilt - 0.3 * capitals + 0.1 * usual + 0.6 * frequent) / total

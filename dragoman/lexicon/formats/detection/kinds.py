@@ -53,18 +53,18 @@ def word_count(cells: Sequence[str]) -> float:
 
 def is_probability(cells: Sequence[str]) -> bool:
     """Whether cells are numbers between 0 and 1."""
-    numbers = [number for cell in cells if (number := as_number(cell)) is not None]
+    numbers = [figure for cell in cells if (figure := as_number(cell)) is not None]
     if not numbers or len(numbers) < NUMERIC * len(cells):
         return False
-    return sum(0 <= number <= 1 for number in numbers) >= NUMERIC * len(numbers)
+    return sum(0 <= figure <= 1 for figure in numbers) >= NUMERIC * len(numbers)
 
 
 def may_be_probability(cells: Sequence[str]) -> bool:
     """Whether cells where a probability is expected are that, if wrong ones: no text, and no counts."""
     numbers = [as_number(cell) for cell in cells if cell.lstrip("+-").lower() not in ("nan", "inf", "infinity")]
-    if sum(number is None for number in numbers) * 2 > len(cells):
+    if sum(figure is None for figure in numbers) * 2 > len(cells):
         return False
-    whole = sum(number is not None and number > 1 and number.is_integer() for number in numbers)
+    whole = sum(figure is not None and figure > 1 and figure.is_integer() for figure in numbers)
     return not (len(cells) >= 3 and whole * 2 > len(cells))
 
 
