@@ -10,7 +10,7 @@ with needed_for("dragoman.indexes"):
     from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
     from dragoman.indexes.fusion import merge_by_share, rrf
     from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
-    from dragoman.indexes.lucene.index import LuceneIndex
+    from dragoman.indexes.lucene.lucene_index import LuceneIndex
     from dragoman.lexicon.text.passages import passages, sentences
 
 __all__ = [

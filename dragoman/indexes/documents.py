@@ -46,7 +46,7 @@ class IndexRow(NamedTuple):
     """With the further terms of each word as ``dragoman.Places`` reads them."""
     sounds: str
     """The skeletons of the distinct terms but function words and parts of words, each with its term (see
-    `indexes.analysis.transliteration`). See :func:`_heard`."""
+    `indexes.analysis.transliteration`). See :func:`_phonetic_terms`."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -77,7 +77,7 @@ def analyse_documents(documents: Sequence[IndexedDocument], analyses: Mapping[st
     rows: list[IndexRow] = []
     for document in checked(documents):
         words, entries = next(by_language[document.language])
-        distinct = _heard(document.language, words, entries)
+        distinct = _phonetic_terms(document.language, words, entries)
         steps = distinct if len(distinct) < _MANY else checked(distinct, _MANY)
         phonetic = " ".join([sounds(term) for term in steps])
         terms = " ".join([entry.row for entry in entries])
@@ -86,7 +86,7 @@ def analyse_documents(documents: Sequence[IndexedDocument], analyses: Mapping[st
     return rows
 
 
-def _heard(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set[str]:
+def _phonetic_terms(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set[str]:
     """The distinct terms that names may sound like; stems and dictionary forms cut names, so words are among them."""
     function, row = folded_function_words(language), analyser(language)
     content = {entry for word, entry in zip(words, entries, strict=True) if word not in function}

@@ -188,7 +188,7 @@ def psq(
         syllable = not translated and token.start in covered  # of a word that is translated as a whole
         if not translated and not syllable:
             matches = _with_sounds(tuple(matches), tuple(bridge.sounds_like(token.term)), identical)
-        matches = as_written(matches, token, table, glossaries, bridge)
+        matches = add_written_forms(matches, token, table, glossaries, bridge)
         _add(
             groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=not (translated or syllable))
         )
@@ -248,7 +248,7 @@ def monolingual(
             continue
         matches = _identical(token.term)
         if bridge is not None:
-            matches = as_written(matches, token, None, frozenset(), bridge)
+            matches = add_written_forms(matches, token, None, frozenset(), bridge)
         groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, matches)
     return TranslatedQuery("none", list(groups.values()))
 
@@ -266,7 +266,7 @@ def in_any_case(token: Token, table: Lookup | None, bridge: Bridge) -> Token:
     return token._replace(term=folded)
 
 
-def as_written(
+def add_written_forms(
     alternatives: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
 ) -> list[Alternative]:
     """The alternatives with the other ways in which documents may have them: as sequences, and as parts of words.
@@ -275,7 +275,7 @@ def as_written(
     documents' language, repeated calls for one table return the same list object while it is cached.
     """
     if table is None or not bridge.language:
-        return _add_written_forms(alternatives, token, table, glossaries, bridge)
+        return _compute_written_forms(alternatives, token, table, glossaries, bridge)
     cache = _WRITTEN.setdefault(table, {})
     key = (token.word, token.term, glossaries, bridge.language)
     cached = cache.get(key)
@@ -283,12 +283,12 @@ def as_written(
         return cached[1]
     if len(cache) >= _CACHED_TERMS:
         cache.clear()
-    entries = _add_written_forms(alternatives, token, table, glossaries, bridge)
+    entries = _compute_written_forms(alternatives, token, table, glossaries, bridge)
     cache[key] = alternatives, entries
     return entries
 
 
-def _add_written_forms(
+def _compute_written_forms(
     alternatives: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
 ) -> list[Alternative]:
     origin = next((alternative.origin for alternative in alternatives if alternative.origin in glossaries), None)

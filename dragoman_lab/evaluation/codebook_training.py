@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.language_means import LanguageMeans
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.text_files import TextFile, text_files
 

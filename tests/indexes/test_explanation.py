@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.indexes.bm25 import BM25
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.explanation import Statistics, explain, stored_length
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import AGAIN, PlainAnalysis
 

@@ -74,14 +74,14 @@ class Endings:
         letters = self._decompose(word)
         if letters in self._words:
             return self._words[letters][1]
-        while (shorter := self._without_one(letters)) != letters:
+        while (shorter := self._strip_affix(letters)) != letters:
             letters = shorter
         return unicodedata.normalize("NFC", letters) if self._syllables else letters
 
     def _decompose(self, text: str) -> str:
         return unicodedata.normalize("NFD", text) if self._syllables else text
 
-    def _without_one(self, word: str) -> str:
+    def _strip_affix(self, word: str) -> str:
         size = len(word)
         for length in range(min(self._longest, size - 1), 0, -1):
             rule = self._endings.get(word[size - length :])

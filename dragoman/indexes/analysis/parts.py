@@ -28,7 +28,7 @@ LONGEST = 40
 """Characters of a word; a longer one has no parts. That bounds the work for a word."""
 
 Parts = Callable[[str], tuple[str, ...]]
-Known = Callable[[str], bool]
+WordTest = Callable[[str], bool]
 
 _LEADING = "\u0e40-\u0e44\u0ec0-\u0ec4\u17d2\u1039"
 """Thai and Lao vowels written before their consonant, and signs that join the next consonant to this one."""
@@ -55,11 +55,13 @@ def parts_version(language: str) -> str:
     return f"parts {PARTS_VERSION} icu4py {version('icu4py')}"
 
 
-def _dictionary_parts(known_in: Callable[[str], Known], accepted: Known, cut: Parts, word: str) -> tuple[str, ...]:
+def _dictionary_parts(
+    words_in: Callable[[str], WordTest], accepted: WordTest, cut: Parts, word: str
+) -> tuple[str, ...]:
     """The sides of all splits of a word into two dictionary words, and of those; and the words that ``cut`` gives."""
     if not 1 < len(word) <= LONGEST:
         return ()
-    is_word = known_in(word)
+    is_word = words_in(word)
     spans: dict[tuple[int, int], None] = {}
     places = [match.start() for match in _CUT.finditer(word)]
     pending = [(0, len(word))]
@@ -92,10 +94,10 @@ def _chinese() -> Parts:
     """Words of jieba's dictionary, which has most characters as words too."""
     import rjieba
 
-    def known_in(word: str) -> Known:
+    def words_in(word: str) -> WordTest:
         return set(rjieba.cut_all(word)).__contains__
 
-    return partial(_dictionary_parts, known_in, _any, partial(icu_words, "zh"))
+    return partial(_dictionary_parts, words_in, _any, partial(icu_words, "zh"))
 
 
 @cache
@@ -123,7 +125,7 @@ def _japanese() -> Parts:
     """Words of the IPA dictionary, found by walking kuromoji's automaton; a character beside one is a word (習)."""
     dictionary = jvm.run(_ipa_dictionary)
 
-    def known_in(word: str) -> Known:
+    def words_in(word: str) -> WordTest:
         entries = {entry for entry in jvm.run(_entries, dictionary, word) if _japanese_word(entry) or entry in _POLITE}
         beside = {word[: -len(entry)] for entry in entries if word.endswith(entry)}
         beside |= {word[len(entry) :] for entry in entries if word.startswith(entry)}
@@ -131,7 +133,7 @@ def _japanese() -> Parts:
             fragment for fragment in beside if len(fragment) == 1 and _IDEOGRAPH.match(fragment)
         ).__contains__
 
-    split = partial(_dictionary_parts, known_in, _japanese_word, partial(icu_words, "ja"))
+    split = partial(_dictionary_parts, words_in, _japanese_word, partial(icu_words, "ja"))
     return lambda word: split(word) if _japanese_word(word) else ()
 
 

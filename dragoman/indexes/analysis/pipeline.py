@@ -142,7 +142,7 @@ class WordAnalysis:
         return list(zip(searchable, terms, strict=True))
 
     def _analyse_placed(self, text: str) -> tuple[list[str], list[Entry]]:
-        """As :meth:`indexed`, with a mark before a word that is apart from the one before it."""
+        """As :meth:`analyse_texts`, with a mark before a word that is apart from the one before it."""
         tokens = words(text, self.language, self._segment)
         check_distinct([token.word for token in tokens])
         entries = self._entries({token.word for token in tokens})

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.file import DenseHeader, read, write
 from dragoman.indexes.dense.parts import PassageRows, Sentences
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.installation import needed_for
 from dragoman.lexicon.text.passages import Span
 
@@ -297,9 +297,9 @@ class DenseIndex:
             return
         self._states.add(ids, counts, codes)
         if self._states.nbytes > self._most_state_bytes:
-            self._states = self._compacted_states(self._states)
+            self._states = self._compact_states(self._states)
 
-    def _compacted_states(self, states: PassageRows) -> PassageRows | None:
+    def _compact_states(self, states: PassageRows) -> PassageRows | None:
         """The states without those of deleted passages; None if they still take too much memory."""
         present = [id for _, ids in self._documents.values() for id in ids]
         if int(states.counts(present).sum()) * states.size > self._most_state_bytes:

@@ -63,7 +63,7 @@ class JavaError(RuntimeError):
         self.trace = trace
 
 
-class Installed(NamedTuple):
+class JavaInstallation(NamedTuple):
     """The Java runtime, its library, and the jars in the order of the class path."""
 
     home: Path
@@ -135,7 +135,7 @@ class _Machine:
         self.calls.end()
 
 
-class _Attached:
+class _ThreadDetacher:
     """Detaches the thread from Java when it ends; else Java keeps a record of it for ever."""
 
     def __del__(self) -> None:
@@ -202,7 +202,7 @@ def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     if not _MACHINE.started:
         _MACHINE.start()
     if not hasattr(_THREAD, "attached"):
-        _THREAD.attached = threading.current_thread() is threading.main_thread() or _Attached()
+        _THREAD.attached = threading.current_thread() is threading.main_thread() or _ThreadDetacher()
     with _MACHINE.calls:
         try:
             return function(*args, **kwargs)
@@ -293,7 +293,7 @@ _java_references: list[Any] = []
 """Java forgets the level of a logger that nobody holds."""
 
 
-def locate_java() -> Installed:
+def locate_java() -> JavaInstallation:
     """What Java needs to start.
 
     Raises:
@@ -317,7 +317,7 @@ def locate_java() -> Installed:
             "search needs Lucene, which comes with a wheel of Dragoman but not with its sources: "
             "pip install --no-deps pyserini"
         )
-    return Installed(JAVA_HOME, library, [lucene, OWN_CLASSES])
+    return JavaInstallation(JAVA_HOME, library, [lucene, OWN_CLASSES])
 
 
 def pyserini_jar() -> Path | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.lexicon.formats.items import (
-    REJECTIONS_TOLD,
+    REJECTIONS_NAMED,
     ROWS_KEPT,
     Detected,
     Header,
@@ -97,7 +97,7 @@ def normalise(raw: Iterable[ReadEvent], source: str, target: str, threshold: flo
         TableFormatError: if no entry is left, with the first lines that were left out.
         Everything that ``raw`` raises.
     """
-    collected = _Collected(source, target)
+    collected = _Collector(source, target)
     for event in raw:
         collected.add(event)
     return collected.normalise(threshold)
@@ -154,7 +154,7 @@ class _Terms:
         return WrittenSide(entries, texts[entries], *self._texts.arrays())
 
 
-class _Collected:
+class _Collector:
     """All entries of a file as arrays; a missing probability is NaN."""
 
     def __init__(self, source: str, target: str) -> None:
@@ -216,7 +216,7 @@ class _Collected:
         self._leave_out(rejection)
 
     def _leave_out(self, line: Rejection) -> None:
-        if len(self._left_out) < REJECTIONS_TOLD:
+        if len(self._left_out) < REJECTIONS_NAMED:
             self._left_out.append(line)
 
     def normalise(self, threshold: float) -> Normalised:

@@ -55,7 +55,7 @@ def read_delimited(
     all_lines = chain(first, lines)
     if kind in SPACED:
         manner = Manner(kind, encoding, SPACES, single=True)
-        decide = _Spaced(kind, languages, choices, witness)
+        decide = _SpacedColumns(kind, languages, choices, witness)
         yield from read_rows(
             records(all_lines, SPACES, limits), manner, languages, choices, limits, witness, decide.layout
         )
@@ -89,7 +89,7 @@ def _without_preface(
         if isinstance(numbered_line, Rejection) or not numbered_line[1].strip():
             continue
         line_number, line = numbered_line
-        if line_number == 1 and (separator := separators.said(line)) is not None:
+        if line_number == 1 and (separator := separators.parse_separator_line(line)) is not None:
             choices = Choices(
                 choices.encoding, choices.separator or separator, choices.decimal, choices.columns, choices.header
             )
@@ -180,7 +180,7 @@ def _separator(kind: str, sample: Sequence[tuple[int, str]], languages: tuple[st
     return "\t" if kind in ("auto", "dictcc", "google") else ","
 
 
-class _Spaced:
+class _SpacedColumns:
     """The layout of lines of single words: which side is first, and of which the number is the probability.
 
     GIZA and MUSE write the source first and P(second|first); Moses writes in ``lex.e2f`` and ``lex.f2e`` the word that

@@ -12,7 +12,7 @@ from itertools import product
 from dragoman.lexicon.formats.cells import translations, without_notes
 from dragoman.lexicon.formats.detection.names import language_of_code, same
 from dragoman.lexicon.formats.items import Limits, Rejection
-from dragoman.lexicon.formats.markup import Path, XmlReader
+from dragoman.lexicon.formats.xml_reader import Path, XmlReader
 
 _TERMS = 200
 _TRANSLATION = ("trans", "translation")

@@ -15,7 +15,7 @@ SKIPPED = ("-", "_")
 """How a column is named that is passed over."""
 ROWS_KEPT = 1000
 """Of rejections and warnings the first so many are kept."""
-REJECTIONS_TOLD = 5
+REJECTIONS_NAMED = 5
 """How many rejected lines an error tells."""
 
 
@@ -120,7 +120,7 @@ def without_entries(rejected: Sequence[Rejection], count: int) -> TableFormatErr
     """The error of a file without an entry: it tells the first of ``count`` rejected lines, and why each was."""
     if not count:
         return TableFormatError("the file holds no entry")
-    reasons = [f"line {rejection.line}: {rejection.reason}" for rejection in rejected[:REJECTIONS_TOLD]]
+    reasons = [f"line {rejection.line}: {rejection.reason}" for rejection in rejected[:REJECTIONS_NAMED]]
     more = f"; and {count - len(reasons)} more" if count > len(reasons) else ""
     return TableFormatError(f"no line of the file is an entry: {'; '.join(reasons)}{more}")
 

@@ -38,7 +38,7 @@ from dragoman.lexicon.formats.detection import encodings
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.freedict import freedict_pairs
 from dragoman.lexicon.formats.items import (
-    REJECTIONS_TOLD,
+    REJECTIONS_NAMED,
     Choices,
     Detected,
     Header,
@@ -130,7 +130,7 @@ def read(
     for event in reader.events(blocks(chunks, limits, gzip)):
         if isinstance(event, Rejection):
             rejections += 1
-            if not entries and rejections <= REJECTIONS_TOLD:
+            if not entries and rejections <= REJECTIONS_NAMED:
                 first.append(event)
         elif isinstance(event, RawEntry):
             entries += 1

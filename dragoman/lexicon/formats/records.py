@@ -33,7 +33,7 @@ def records(
     A quote that never ends does not swallow what follows: its line alone is a rejection, or, between tabs, where most
     programs do not quote, taken as it is.
     """
-    source = _Pushed(iter(lines))
+    source = _PushbackLines(iter(lines))
     for numbered_line in source:
         if isinstance(numbered_line, Rejection):
             yield numbered_line
@@ -49,7 +49,7 @@ def records(
             yield _read_quoted(line_number, line, source, separator, limits)
 
 
-class _Pushed(Iterator["tuple[int, str] | Rejection"]):
+class _PushbackLines(Iterator["tuple[int, str] | Rejection"]):
     """Lines of which some can be put back."""
 
     def __init__(self, lines: Lines) -> None:
@@ -63,7 +63,9 @@ class _Pushed(Iterator["tuple[int, str] | Rejection"]):
         self._back.extendleft(reversed(lines))
 
 
-def _read_quoted(line_number: int, line: str, source: _Pushed, separator: str, limits: Limits) -> Record | Rejection:
+def _read_quoted(
+    line_number: int, line: str, source: _PushbackLines, separator: str, limits: Limits
+) -> Record | Rejection:
     taken, text = _whole_record(line_number, line, source, limits)
     fault = "unexpected end of data"
     if text.count('"') % 2 == 0 or not taken:
@@ -83,7 +85,7 @@ def _read_quoted(line_number: int, line: str, source: _Pushed, separator: str, l
 
 
 def _whole_record(
-    line_number: int, line: str, source: _Pushed, limits: Limits
+    line_number: int, line: str, source: _PushbackLines, limits: Limits
 ) -> tuple[list[tuple[int, str] | Rejection], str]:
     """The lines up to where the quotes are closed, if that is near; the ones taken and the text of all."""
     taken: list[tuple[int, str] | Rejection] = []

@@ -11,13 +11,13 @@ from itertools import product
 
 from dragoman.lexicon.formats.detection.names import language_of_code, language_of_name, same
 from dragoman.lexicon.formats.items import Limits, Notice, Rejection, TableFormatError
-from dragoman.lexicon.formats.markup import Path, XmlReader
+from dragoman.lexicon.formats.xml_reader import Path, XmlReader
 from dragoman.lexicon.text.languages import LANGUAGES
 
 _CONCEPTS = ("termEntry", "conceptEntry", "conceptGrp")
 _LANGUAGES = ("langSet", "langSec", "languageGrp")
 _TERMS = 200
-_TOLD = 10
+_CODES_NAMED = 10
 
 
 def termbase_pairs(
@@ -31,7 +31,7 @@ def termbase_pairs(
     reader = _Reader(languages, limits)
     yield from reader.read_entries(content)
     if not reader.paired and not reader.both:
-        seen_codes = ", ".join(sorted(reader.seen)[:_TOLD]) or "none"
+        seen_codes = ", ".join(sorted(reader.seen)[:_CODES_NAMED]) or "none"
         raise TableFormatError(
             f"no concept has terms in both {LANGUAGES.get(languages[0], languages[0])} and"
             f" {LANGUAGES.get(languages[1], languages[1])}; the languages of the file: {seen_codes}"

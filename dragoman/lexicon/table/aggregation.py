@@ -11,7 +11,7 @@ from dragoman.lexicon.table.table import Table
 
 Ids = NDArray[np.integer]
 Floats = NDArray[np.float64]
-Part = tuple[Ids, Ids, Floats, Floats, Ids]
+EntryColumns = tuple[Ids, Ids, Floats, Floats, Ids]
 """Columns of entries: both terms, both probabilities, and the origin of each."""
 
 ORIGINS = 256
@@ -68,7 +68,7 @@ def ratio(values: Floats, by: Floats) -> Floats:
     return np.divide(values, by, out=np.zeros_like(values), where=by > 0)
 
 
-def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> Part:
+def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> EntryColumns:
     """Add up the contributions to each pair (s, t), and find the origin with the largest contribution.
 
     Among equal origins the first wins. Pairs are returned in ascending order, their ids and origins with the types that
@@ -81,7 +81,7 @@ def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -
     )
 
 
-def join_parts(parts: list[Part]) -> Part:
+def join_parts(parts: list[EntryColumns]) -> EntryColumns:
     """The columns of all parts in one, which are taken from the list one by one."""
     columns = [list(column) for column in zip(*parts, strict=True)]
     parts.clear()
@@ -101,7 +101,7 @@ def _blocks(s: Ids) -> Iterator[NDArray[np.intp]]:
         first = last
 
 
-def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> Part:
+def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> EntryColumns:
     width = int(t.max()) + 1 if len(t) else 1
     distinct, inverse = np.unique((s.astype(np.int64) * width + t) * ORIGINS + origins, return_inverse=True)
     forward = totals(inverse, forward, len(distinct))

@@ -46,12 +46,12 @@ def write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str]) -> None:
     metadata = {**metadata, _CHECKSUM: checksum(arrays, metadata)}
     ordered = sorted(arrays.items(), key=lambda named_array: (_ORDER.index(named_array[1].dtype), named_array[0]))
     with atomic_file(path) as unfinished, unfinished.open("wb") as stream:
-        stream.write(_encoded_header(ordered, metadata))
+        stream.write(_encode_header(ordered, metadata))
         for _, array in ordered:  # one by one: the library would hold all of them twice
             stream.write(array.data)
 
 
-def _encoded_header(ordered: Sequence[tuple[str, NDArray[np.generic]]], metadata: dict[str, str]) -> bytes:
+def _encode_header(ordered: Sequence[tuple[str, NDArray[np.generic]]], metadata: dict[str, str]) -> bytes:
     described: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name, array in ordered:

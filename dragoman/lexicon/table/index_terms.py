@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman import deadline
-from dragoman.lexicon.table.aggregation import Floats, Ids, Part, join_parts, marginals, ratio, strongest, totals
+from dragoman.lexicon.table.aggregation import (
+    EntryColumns,
+    Floats,
+    Ids,
+    join_parts,
+    marginals,
+    ratio,
+    strongest,
+    totals,
+)
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
@@ -30,7 +39,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Analysed:
+class AnalysedTable:
     """A table keyed by index terms, with the number of dropped entries."""
 
     table: Table
@@ -54,7 +63,7 @@ def analyse(
     source_analysis: Analysis,
     target_analysis: Analysis,
     glossaries: frozenset[int] = frozenset(),
-) -> Analysed:
+) -> AnalysedTable:
     """Convert a table of folded terms to index terms, with the analyses of both languages.
 
     Terms with the same index term S form a class. With the marginals of
@@ -95,10 +104,10 @@ def analyse(
         np.minimum(backward, 1.0, out=backward),
         origins,
     )
-    return Analysed(converted, dropped)
+    return AnalysedTable(converted, dropped)
 
 
-def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[Part], int]:
+def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[EntryColumns], int]:
     """The joint probabilities of classes, in parts whose pairs may be the same, and the number of dropped entries."""
     side = table.by_source
     s, t = side.owners(), side.ids
@@ -111,7 +120,7 @@ def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[i
     s, t, in_glossary = s[selected], t[selected], in_glossary[selected]
     forward = side.forward[selected] * sources.p[s]
     backward = side.backward[selected] * targets.p[t]
-    entries: Part = (sources.whole[s], targets.whole[t], forward, backward, side.origins[selected])
+    entries: EntryColumns = (sources.whole[s], targets.whole[t], forward, backward, side.origins[selected])
     return [entries, *_alignments(sources, targets, s, t, entries, in_glossary)], int(np.sum(~usable))
 
 
@@ -183,7 +192,7 @@ class _Side:
 class _Affinity:
     """Affinity of two words by the single-word entries: P(t|s) + P(s|t), 0 to 2."""
 
-    def __init__(self, pairs: Part, sources: int, targets: int) -> None:
+    def __init__(self, pairs: EntryColumns, sources: int, targets: int) -> None:
         s, t, forward, backward, _ = pairs
         self._targets = targets
         self._pairs, inverse = np.unique(s.astype(np.int64) * targets + t, return_inverse=True)
@@ -218,7 +227,9 @@ def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:
     return np.asarray(by_source * of_source + (1.0 - by_source) * of_target)
 
 
-def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: Part, in_glossary: Mask) -> Iterator[Part]:
+def _alignments(
+    sources: _Side, targets: _Side, s: Ids, t: Ids, entries: EntryColumns, in_glossary: Mask
+) -> Iterator[EntryColumns]:
     """The word pairs of multi-word entries, with their shares of the joint probabilities."""
     m, n = sources.length[s], targets.length[t]
     single = ~(sources.several[s] | targets.several[t])
@@ -246,5 +257,5 @@ def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: Part, i
             yield a, b, forward, backward, entries[4][picked]
 
 
-def _only(part: Part, chosen: Mask) -> Part:
+def _only(part: EntryColumns, chosen: Mask) -> EntryColumns:
     return part[0][chosen], part[1][chosen], part[2][chosen], part[3][chosen], part[4][chosen]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import regex
 
-__all__ = ["written_out"]
+__all__ = ["write_out"]
 
 _KINDS = ("<super>", "<sub>", "<fraction>", "<square>")
 _FOOTNOTE = 3
@@ -40,7 +40,7 @@ _ANY = frozenset(_FORMS)
 _NOTES = regex.compile(rf"(?<=(?:\p{{L}}\p{{M}}*){{{_FOOTNOTE}}}|\p{{Nd}})[{_RAISED}]++")
 
 
-def written_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
+def write_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
     """The text with the compatibility forms written out (NFKC), and where each of its characters begins and ends in
     ``text``; None if it has none.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import regex
 
 from dragoman.deadline import check, checked
-from dragoman.lexicon.text.compatibility import written_out
+from dragoman.lexicon.text.compatibility import write_out
 from dragoman.lexicon.text.folding import (
     APOSTROPHES,
     FOLDING_VERSION,
@@ -217,7 +217,7 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     ``½``; see :mod:`dragoman.lexicon.text.compatibility`).
     """
     plain = _PLAIN_TEXT.fullmatch(text) is not None
-    if not plain and (written := written_out(text)) is not None:
+    if not plain and (written := write_out(text)) is not None:
         whole, begins, ends = written
         tokens = _words(whole, language, segment, plain=False)
         return [token._replace(start=begins[token.start], end=ends[token.end - 1]) for token in tokens]

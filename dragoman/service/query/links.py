@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.phonetic import PhoneticIndex
+from dragoman.indexes.analysis.phonetic_index import PhoneticIndex
 from dragoman.lexicon.phrases import by_phrases
 from dragoman.lexicon.query import IDENTICAL, alternatives
 from dragoman.lexicon.text.function_words import folded_function_words

@@ -13,7 +13,7 @@ from dragoman.deadline import checked
 from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.registry import Indexes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.detection.encodings import find_codec
-from dragoman.lexicon.formats.detection.separators import separator_named
+from dragoman.lexicon.formats.detection.separators import find_separator
 from dragoman.lexicon.formats.items import ROLES, SKIPPED, Choices
 from dragoman.lexicon.formats.reader import FORMATS, Limits, TableFormatError, TableTooLarge, read
 from dragoman.service.core.errors import InvalidRequest, TooLarge
@@ -45,7 +45,7 @@ class ReadAs:
     def _separator(self) -> str | None:
         if self.separator is None:
             return None
-        found = separator_named(self.separator)
+        found = find_separator(self.separator)
         if found is None:
             raise InvalidRequest(
                 f"separator: {self.separator[:40]!r} is not known; use tab, comma, semicolon, pipe, space or itself"

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.index import DenseIndex, Embedded
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.ranking.maxsim import MAX_RARITY, matches
 from dragoman.service.search.late import DEPTH
 from dragoman_lab.evaluation.codebook_training import CodebookTraining, sampled_states

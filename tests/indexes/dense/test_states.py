@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.file import DenseHeader
 from dragoman.indexes.dense.index import DenseIndex, Embedded
+from dragoman.indexes.dense.state_codec import StateCodec
 
 WIDTH = 4
 HEADER = DenseHeader("uid", "encoder", WIDTH, 1)

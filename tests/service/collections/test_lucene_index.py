@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections import changes as replay
 from dragoman.service.collections.builds import IndexState

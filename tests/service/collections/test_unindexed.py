@@ -14,7 +14,7 @@ from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.indexes.analysis import pipeline
 from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.indexes.java.jvm import JavaError
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections import unindexed
 from dragoman.service.core.errors import NotFound
 from dragoman.service.core.settings import Settings

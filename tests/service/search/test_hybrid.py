@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.core.errors import TooManyRequests, Unavailable
 from dragoman.service.core.priority import background
 from dragoman.service.core.settings import Settings

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.indexes.analysis.pipeline import WordAnalysis
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, Unavailable

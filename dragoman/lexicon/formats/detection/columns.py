@@ -80,11 +80,11 @@ class Columns:
         columns = [[row[j].strip() for row in entry_rows if j < len(row) and row[j].strip()] for j in range(width)]
         self._ragged = {j for j in range(width) if all(row[j].strip() for row in entry_rows if j < len(row))}
         if self._choices.columns is not None:
-            self._as_chosen(layout)
+            self._assign_chosen(layout)
         elif header is not None:
-            self._as_headed(layout, header, columns, entry_rows)
+            self._assign_by_header(layout, header, columns, entry_rows)
         else:
-            self._as_held(layout, columns, entry_rows, head)
+            self._assign_by_cells(layout, columns, entry_rows, head)
         self._complete(layout, columns, head)
         return layout
 
@@ -93,16 +93,16 @@ class Columns:
         if self._choices.header is False or not rows:
             return None, None
         if self._choices.header:
-            return self._said_by(rows[0], certain=True), rows[0]
+            return self._read_header(rows[0], certain=True), rows[0]
         for place, row in enumerate(rows[:_HEADER_WITHIN]):
-            header = self._said_by(row)
+            header = self._read_header(row)
             if header is not None and not _recurs(row, header, rows[place + 1 : place + 20]):
                 return header, row
             if sum(bool(cell.strip()) for cell in row.cells) > 1:
                 break
         return (None, rows[0]) if _names_numbers(rows) else (None, None)
 
-    def _said_by(self, row: Record, certain: bool = False) -> HeaderLine | None:
+    def _read_header(self, row: Record, certain: bool = False) -> HeaderLine | None:
         try:
             return read_header(row.cells, self._languages, certain)
         except TableFormatError as fault:
@@ -110,11 +110,11 @@ class Columns:
                 return HeaderLine((), (), False)
             raise TableFormatError(fault.reason, row.line) from fault
 
-    def _as_chosen(self, layout: Layout) -> None:
+    def _assign_chosen(self, layout: Layout) -> None:
         chosen = self._choices.columns or ()
         layout.roles[: len(chosen)] = [None if role in SKIPPED else role for role in chosen]
 
-    def _as_headed(
+    def _assign_by_header(
         self, layout: Layout, header: HeaderLine, columns: list[list[str]], entry_rows: list[list[str]]
     ) -> None:
         layout.roles[: len(header.roles)] = header.roles
@@ -132,7 +132,7 @@ class Columns:
                 layout.header_line,
             )
 
-    def _as_held(
+    def _assign_by_cells(
         self, layout: Layout, columns: list[list[str]], entry_rows: list[list[str]], head: Record | None
     ) -> None:
         """Roles by what the cells hold, of columns that a header does not name as others."""

@@ -29,14 +29,14 @@ _SINGLE_WORDS = 0.9
 Lines = Sequence[tuple[int, str]]
 
 
-def separator_named(name: str) -> str | None:
+def find_separator(name: str) -> str | None:
     """The separator that a caller names, by a word or itself; None if it can't be one."""
     if (separator := _NAMED.get(name.strip().lower())) is not None:
         return separator
     return name if name in (*SEPARATORS, SPACES, ":", "~", "^", "=", "/", "#", "\x1f") else None
 
 
-def said(line: str) -> str | None:
+def parse_separator_line(line: str) -> str | None:
     """The separator that a first line such as ``sep=;`` names, as Excel writes and reads it."""
     matched = _SEP_LINE.fullmatch(line.strip())
     return None if matched is None else "\t" if matched[1] == "\\t" else matched[1]

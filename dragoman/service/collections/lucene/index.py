@@ -18,7 +18,7 @@ from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
-from dragoman.indexes.lucene.index import IndexedDocument, LuceneIndex
+from dragoman.indexes.lucene.lucene_index import IndexedDocument, LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections.builds import IndexState, OpenIndex
 from dragoman.service.collections.changes import (

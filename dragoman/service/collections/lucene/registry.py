@@ -14,7 +14,7 @@ from threading import Event, Lock, Thread
 
 from sqlalchemy import select
 
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.core.errors import NotFound, classify

@@ -15,7 +15,7 @@ from dragoman.indexes.java import jvm
 from dragoman.indexes.lucene import queries
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
-from dragoman.indexes.lucene.store import LuceneStore
+from dragoman.indexes.lucene.lucene_store import LuceneStore
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 
