@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from dragoman.indexes.java.jvm import OWN_CLASSES, installed
+from dragoman.indexes.java.jvm import OWN_CLASSES, locate_java
 
 SOURCE = OWN_CLASSES.with_name("source")
 COMPILER = "META-INF/javac"
@@ -34,7 +34,7 @@ def compiler() -> str:
 
 def compiled() -> dict[str, bytes]:
     """The content of the jar by path: the classes, and the version of the compiler."""
-    lucene = installed().jars[0]
+    lucene = locate_java().jars[0]
     with tempfile.TemporaryDirectory() as folder:
         command = ["javac", "--release", "11", "-Xlint:all,-processing", "-Werror", "-cp", str(lucene), "-d", folder]
         subprocess.run([*command, *map(str, sorted(SOURCE.rglob("*.java")))], check=True)

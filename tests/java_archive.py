@@ -27,7 +27,7 @@ def options() -> str:
     from dragoman.indexes.java import jvm
 
     try:
-        home, _, jars = jvm.installed()
+        home, _, jars = jvm.locate_java()
     except jvm.NotInstalled:
         return _QUICK
     path = [*jars, *Path(jpype.__file__).parents[1].glob("org.jpype.jar")]

@@ -8,9 +8,9 @@ with needed_for("dragoman.indexes"):
     from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
     from dragoman.indexes.documents import IndexedDocument
     from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
-    from dragoman.indexes.fusion import normalised, rrf
+    from dragoman.indexes.fusion import merge_by_share, rrf
     from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
-    from dragoman.indexes.lucene.index import LuceneIndex
+    from dragoman.indexes.lucene.lucene_index import LuceneIndex
     from dragoman.lexicon.text.passages import passages, sentences
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "LuceneIndex",
     "OtherEncoder",
     "Ranking",
-    "normalised",
+    "merge_by_share",
     "passages",
     "rrf",
     "sentences",

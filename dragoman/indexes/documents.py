@@ -15,7 +15,7 @@ from dragoman.indexes.analysis.transliteration import sounds
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import PART, Analysis
 
-__all__ = ["IndexedDocument", "Row", "analysed", "batches"]
+__all__ = ["IndexRow", "IndexedDocument", "analyse_documents", "batches"]
 
 _DOCUMENTS_PER_BATCH = 256
 _CHARACTERS_PER_BATCH = 1_000_000
@@ -35,7 +35,7 @@ class IndexedDocument:
     text: str
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """An analysed document: space-separated folded words and index terms, without elided words."""
 
     key: int
@@ -46,7 +46,7 @@ class Row(NamedTuple):
     """With the further terms of each word as ``dragoman.Places`` reads them."""
     sounds: str
     """The skeletons of the distinct terms but function words and parts of words, each with its term (see
-    `indexes.analysis.transliteration`). See :func:`_heard`."""
+    `indexes.analysis.transliteration`). See :func:`_phonetic_terms`."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -63,30 +63,30 @@ def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocume
         yield batch
 
 
-def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[Row]:
+def analyse_documents(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[IndexRow]:
     """Analyse each document in its language.
 
     Raises:
         KeyError: if ``analyses`` has no entry for a language.
         TooManyWords: a document has too many distinct words to be indexed.
     """
-    found: dict[str, Iterator[tuple[list[str], list[Entry]]]] = {}
+    by_language: dict[str, Iterator[tuple[list[str], list[Entry]]]] = {}
     for language in {document.language for document in documents}:
         texts = [document.text for document in documents if document.language == language]
-        found[language] = iter(_indexed(analyses[language], texts))
-    rows: list[Row] = []
+        by_language[language] = iter(_analyse_texts(analyses[language], texts))
+    rows: list[IndexRow] = []
     for document in check_each(documents):
-        words, entries = next(found[document.language])
-        distinct = _heard(document.language, words, entries)
+        words, entries = next(by_language[document.language])
+        distinct = _phonetic_terms(document.language, words, entries)
         steps = distinct if len(distinct) < _MANY else check_each(distinct, _MANY)
         phonetic = " ".join([sounds(term) for term in steps])
         terms = " ".join([entry.row for entry in entries])
         folded = "" if has_words_among_terms(document.language) else " ".join(words)
-        rows.append(Row(document.key, document.language, folded, terms, phonetic))
+        rows.append(IndexRow(document.key, document.language, folded, terms, phonetic))
     return rows
 
 
-def _heard(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set[str]:
+def _phonetic_terms(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set[str]:
     """The distinct terms that names may sound like; stems and dictionary forms cut names, so words are among them."""
     function, row = folded_function_words(language), analyser(language)
     content = {entry for word, entry in zip(words, entries, strict=True) if word not in function}
@@ -96,11 +96,13 @@ def _heard(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set
     return {term for term in terms if not _NO_NAME.fullmatch(term)} if language == "ja" else terms
 
 
-def _indexed(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[Entry]]]:
+def _analyse_texts(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[Entry]]]:
     """Words and terms of each text, without elided words."""
     if isinstance(analysis, WordAnalysis):
-        return analysis.indexed(texts)
-    kept = [[token for token in analysis.tokens(text) if token.term] for text in texts]
-    for tokens in kept:
+        return analysis.analyse_texts(texts)
+    searchable = [[token for token in analysis.tokens(text) if token.term] for text in texts]
+    for tokens in searchable:
         check_distinct([token.word for token in tokens])
-    return [([one.word for one in text], [Entry(one.term, (), one.term) for one in text]) for text in kept]
+    return [
+        ([token.word for token in text], [Entry(token.term, (), token.term) for token in text]) for text in searchable
+    ]

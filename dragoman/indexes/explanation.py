@@ -79,14 +79,14 @@ def _explain(
     weights = _weights(group, statistics, structured)
     if not weights:
         return TermScore(0.0, 0.0, 0.0, group.weight, 0.0)
-    tf, df = _expected(weights, counts), _documents(weights, statistics.frequencies)
+    tf, df = _expected_frequency(weights, counts), _documents(weights, statistics.frequencies)
     group_idf = rarity(group, statistics, structured)
     norm = bm25.k1 * (1 - bm25.b + bm25.b * stored_length(length) / statistics.average_length)
     if structured:
-        score = group_idf * _saturated(tf, norm)
+        score = group_idf * _saturate(tf, norm)
     else:
         score = math.fsum(
-            weight * idf(statistics.frequencies[term], statistics.documents) * _saturated(counts.get(term, 0), norm)
+            weight * idf(statistics.frequencies[term], statistics.documents) * _saturate(counts.get(term, 0), norm)
             for term, weight in weights.items()
         )
     return TermScore(tf, df, group_idf, group.weight, group.weight * score)
@@ -101,15 +101,15 @@ def _weights(group: TermGroup, statistics: Statistics, structured: bool) -> dict
     return {term: min(weight, 1.0) for term, weight in weights.items()} if structured else weights
 
 
-def _expected(weights: Mapping[str, float], counts: Mapping[str, int]) -> float:
+def _expected_frequency(weights: Mapping[str, float], counts: Mapping[str, int]) -> float:
     return math.fsum(weight * counts.get(term, 0) for term, weight in weights.items())
 
 
 def _documents(weights: Mapping[str, float], frequencies: Mapping[str, int]) -> float:
     """The expected document frequency. What only repeats another alternative counts where documents have that alone."""
     others = {term: weight for term, weight in weights.items() if not term.startswith(REPEATED)}
-    return _expected(others or weights, frequencies)
+    return _expected_frequency(others or weights, frequencies)
 
 
-def _saturated(tf: float, norm: float) -> float:
+def _saturate(tf: float, norm: float) -> float:
     return tf / (tf + norm) if tf else 0.0

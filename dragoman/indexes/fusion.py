@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dragoman.indexes.bm25 import Ranking
 
-__all__ = ["RRF_K", "calibrated", "convex", "normalised", "rrf"]
+__all__ = ["RRF_K", "calibrate", "convex", "merge_by_share", "rrf"]
 
 RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper."""
@@ -16,7 +16,7 @@ S = TypeVar("S")
 T = TypeVar("T", bound=Hashable)
 
 
-def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> list[tuple[S, int, float]]:
+def merge_by_share(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> list[tuple[S, int, float]]:
     """Merge rankings of different documents by each hit's share of the maximal attainable score.
 
     One query's scores differ in scale between languages and collections, because the number and idf of its
@@ -39,7 +39,7 @@ def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> l
     return [(source, key, -share) for share, _, key, source in merged[:k]]
 
 
-def calibrated(cosine: float, floor: float) -> float:
+def calibrate(cosine: float, floor: float) -> float:
     """A cosine as a share of its range above ``floor``, the cosine of unrelated texts: 0 at or below it, 1 at 1."""
     return min(1.0, max(0.0, (cosine - floor) / (1.0 - floor)))
 
@@ -62,12 +62,12 @@ def convex(
         ValueError: if a weight is outside [0, 1].
     """
     scores = dict(shares)
-    for item, value in near.items():
-        own = weight(item)
-        if not 0 <= own <= 1:
-            raise ValueError(f"the weight of a convex combination is {own}; it must lie between 0 and 1")
-        scores[item] = (1 - own) * shares.get(item, 0.0) + own * value
-    return sorted(scores.items(), key=lambda item: -item[1])[:k]
+    for candidate, nearness in near.items():
+        near_weight = weight(candidate)
+        if not 0 <= near_weight <= 1:
+            raise ValueError(f"the weight of a convex combination is {near_weight}; it must lie between 0 and 1")
+        scores[candidate] = (1 - near_weight) * shares.get(candidate, 0.0) + near_weight * nearness
+    return sorted(scores.items(), key=lambda scored: -scored[1])[:k]
 
 
 def rrf(
@@ -96,8 +96,8 @@ def rrf(
     scores: dict[T, float] = {}
     seen: list[set[T]] = [set() for _ in rankings]
     for rank in range(1, max(map(len, rankings), default=0) + 1):
-        for ranking, known, weight in zip(rankings, seen, weights, strict=True):
-            if rank <= len(ranking) and ranking[rank - 1] not in known:
-                known.add(ranking[rank - 1])
+        for ranking, ranked, weight in zip(rankings, seen, weights, strict=True):
+            if rank <= len(ranking) and ranking[rank - 1] not in ranked:
+                ranked.add(ranking[rank - 1])
                 scores[ranking[rank - 1]] = scores.get(ranking[rank - 1], 0.0) + weight / (constant + rank)
-    return sorted(scores.items(), key=lambda item: -item[1])[:k]
+    return sorted(scores.items(), key=lambda scored: -scored[1])[:k]

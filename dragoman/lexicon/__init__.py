@@ -11,7 +11,7 @@ from dragoman.lexicon.formats.reader import (
     TableTooLarge,
     read,
 )
-from dragoman.lexicon.table.compose import Analysed, Member, analyse, analysed, merge
+from dragoman.lexicon.table.compose import AnalysedTable, Member, analyse, analyse_table, merge
 from dragoman.lexicon.table.table import CorruptTable, Entry, Table, Vocabulary
 from dragoman.lexicon.text.languages import LANGUAGES, UnknownLanguage, check_language
 from dragoman.lexicon.text.segmentation import LongestMatch, Segmenter
@@ -20,7 +20,7 @@ from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token, fold, f
 __all__ = [
     "FORMATS",
     "LANGUAGES",
-    "Analysed",
+    "AnalysedTable",
     "Analysis",
     "CorruptTable",
     "Entry",
@@ -40,7 +40,7 @@ __all__ = [
     "UnknownLanguage",
     "Vocabulary",
     "analyse",
-    "analysed",
+    "analyse_table",
     "check_language",
     "fold",
     "fold_term",

@@ -14,15 +14,17 @@ __all__ = ["by_phrases", "units"]
 
 def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> list[Token]:
     """The words of a query; words of a glossary phrase get the phrase's term."""
-    found: list[Token] = []
+    phrase_tokens: list[Token] = []
     phrases = (phrase for phrase in units(tokens, table, glossaries) if " " in phrase.term)
     phrase = next(phrases, None)
     for token in tokens:
         while phrase is not None and phrase.end <= token.start:
             phrase = next(phrases, None)
         inside = phrase is not None and phrase.start <= token.start and token.end <= phrase.end
-        found.append(token._replace(term=phrase.term) if phrase is not None and inside and token.term else token)
-    return found
+        phrase_tokens.append(
+            token._replace(term=phrase.term) if phrase is not None and inside and token.term else token
+        )
+    return phrase_tokens
 
 
 def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int] | None = None) -> Iterator[Token]:

@@ -5,9 +5,9 @@ group's alternatives:
 
 - :func:`psq`, probabilistic structured queries (Darwish & Oard 2003): a group is one BM25 term with
   ``tf_e(D) = sum_f P(e|f) tf_f(D)`` and ``df_e = sum_f P(e|f) df_f``;
-- :func:`smt`, the first stage of "Mixed Attention Transformer": a group is the weighted combination
-  ``sum_f P(f|e) BM25(f)`` of the ten best translations;
-- :func:`untranslated`: documents in the query's language.
+- :func:`~dragoman.lexicon.smt.smt`, the first stage of "Mixed Attention Transformer": a group is the weighted
+  combination ``sum_f P(f|e) BM25(f)`` of the ten best translations;
+- :func:`monolingual`: documents in the query's language.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import regex
 
 from dragoman.deadline import check_each
 from dragoman.lexicon.phrases import units
-from dragoman.lexicon.table.table import Entry, Lookup
+from dragoman.lexicon.table.table import Lookup
 from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
 
 Method = Literal["psq", "smt", "none"]
@@ -37,7 +37,6 @@ PART_WEIGHT = 0.5
 SPLIT_WEIGHT = 0.9
 """What two words that together are the one of an entry count, in that word itself."""
 LEAST_PROBABILITY = 0.003
-_ALPHABETIC = regex.compile(r"[\p{L}\p{M}']+")
 _LATIN = regex.compile(r"\p{Latin}")
 
 
@@ -72,7 +71,7 @@ class TermGroup:
     """Whether the term has no translation in the active tables."""
     repeated: tuple[Place, ...] = ()
     """Offsets of its further occurrences in a structured query."""
-    kept: bool = False
+    by_form: bool = False
     """Whether it is a word of a name, and matched by its form and sound alone."""
 
 
@@ -175,42 +174,48 @@ def psq(
             covered.update(range(unit.start, unit.end))
             whole.append(unit)
     for token in check_each([unit for unit in check_each(whole) if not aside(unit)] or whole):
-        name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
+        name = next(
+            (candidate for candidate in names if candidate.start <= token.start and token.end <= candidate.end), None
+        )
         identical = bridge.identical(token.word)
         token = in_any_case(token, table, bridge)
-        found, known = alternatives(token.term, identical, table, glossaries, min_probability)
+        matches, translated = alternatives(token.term, identical, table, glossaries, min_probability)
         if name is not None and " " not in token.term:
-            kept = _listed(name.whole) if name.whole else _by_form(token, identical, found, bridge)
-            if kept:
-                _add(groups, _named(token, name, tokens, kept))
+            name_matches = _as_list(name.whole) if name.whole else _by_form(token, identical, matches, bridge)
+            if name_matches:
+                _add(groups, _group_name(token, name, tokens, name_matches))
                 continue
-        syllable = not known and token.start in covered  # of a word that is translated as a whole
-        if not known and not syllable:
-            found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
-        found = as_written(found, token, table, glossaries, bridge)
-        _add(groups, TermGroup(token.word, token.term, token.start, token.end, found, oov=not (known or syllable)))
-    return TranslatedQuery("psq", [_repeated(group, list(places)) for group, places in groups.values()])
+        syllable = not translated and token.start in covered  # of a word that is translated as a whole
+        if not translated and not syllable:
+            matches = _with_sounds(tuple(matches), tuple(bridge.sounds_like(token.term)), identical)
+        matches = add_written_forms(matches, token, table, glossaries, bridge)
+        _add(
+            groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=not (translated or syllable))
+        )
+    return TranslatedQuery("psq", [_count_places(group, list(places)) for group, places in groups.values()])
 
 
 def _add(groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]], group: TermGroup) -> None:
     """Add a term, or note where it is repeated; each word of a whole name has the same group and place."""
-    _, places = groups.setdefault((group.query_term, group.kept), (group, {}))
+    _, places = groups.setdefault((group.query_term, group.by_form), (group, {}))
     places[group.start, group.end] = None
 
 
-def _repeated(group: TermGroup, places: Sequence[Place]) -> TermGroup:
+def _count_places(group: TermGroup, places: Sequence[Place]) -> TermGroup:
     """The group with the weight of all its places, of which the first is its own."""
     more = tuple(places[1:])
     return replace(group, weight=group.weight + len(more), repeated=more) if more else group
 
 
-def _named(token: Token, name: Name, tokens: Sequence[Token], found: list[Alternative]) -> TermGroup:
+def _group_name(token: Token, name: Name, tokens: Sequence[Token], alternatives: list[Alternative]) -> TermGroup:
     """The query term of a whole name, or of a word of one that is kept."""
     if not name.whole:
-        return TermGroup(token.word, token.term, token.start, token.end, found, kept=True)
-    inside = [one for one in tokens if name.start <= one.start and one.end <= name.end]
-    words, terms = (" ".join(part) for part in zip(*((one.word, one.term) for one in inside), strict=True))
-    return TermGroup(words, terms, name.start, name.end, found)
+        return TermGroup(token.word, token.term, token.start, token.end, alternatives, by_form=True)
+    inside = [word_token for word_token in tokens if name.start <= word_token.start and word_token.end <= name.end]
+    words, terms = (
+        " ".join(part) for part in zip(*((word_token.word, word_token.term) for word_token in inside), strict=True)
+    )
+    return TermGroup(words, terms, name.start, name.end, alternatives)
 
 
 def _by_form(token: Token, identical: str, translations: Sequence[Alternative], bridge: Bridge) -> list[Alternative]:
@@ -218,44 +223,15 @@ def _by_form(token: Token, identical: str, translations: Sequence[Alternative], 
 
     What is written in the script of the word itself sounds alike only by chance, where the collection has the word.
     """
-    own = tuple(_identical(identical)) if identical and bridge.holds(identical) else ()
+    itself = tuple(_identical(identical)) if identical and bridge.holds(identical) else ()
     latin = bool(_LATIN.match(identical))
-    sounds = [one for one in bridge.sounds_like(token.term) if not own or bool(_LATIN.match(one[0])) != latin]
+    sounds = [sound for sound in bridge.sounds_like(token.term) if not itself or bool(_LATIN.match(sound[0])) != latin]
     alike = {term for term, _ in sounds} - {identical}
-    agreed = [one for one in translations if one.term in alike]
-    return _listed((*own, *agreed)) if agreed else _with_sounds(own, tuple(sounds), identical)
+    agreed = [translation for translation in translations if translation.term in alike]
+    return _as_list((*itself, *agreed)) if agreed else _with_sounds(itself, tuple(sounds), identical)
 
 
-def smt(
-    tokens: Sequence[Token],
-    table: Lookup | None,
-    best: int = 10,
-    aside: Callable[[Token], bool] = lambda token: False,
-    sequential: bool = False,
-) -> TranslatedQuery:
-    """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
-
-    Translations of several words are left out, unless documents have them as sequences (``sequential``).
-
-    Function words and words with non-letters are dropped, and nothing is stemmed. All query words have the same
-    weight; translations are weighted by P(f|e), normalised over the kept ones ("Mixed Attention Transformer",
-    first stage). A word without an entry is searched untranslated.
-    """
-    groups: list[TermGroup] = []
-    for token in check_each(tokens):
-        if not token.term or aside(token) or not _ALPHABETIC.fullmatch(token.word):
-            continue
-        entries = _best_words(token.word, table, best, sequential)
-        total = sum(entry.p_forward for entry in entries)
-        if total > 0:
-            found = [Alternative(e.term, e.p_forward / total, e.origin) for e in entries if e.p_forward > 0]
-        else:
-            found = [Alternative(token.word, 1.0, IDENTICAL)]
-        groups.append(TermGroup(token.word, token.word, token.start, token.end, found, oov=total <= 0))
-    return TranslatedQuery("smt", groups)
-
-
-def untranslated(
+def monolingual(
     tokens: Sequence[Token], bridge: Bridge | None = None, aside: Callable[[Token], bool] = lambda token: False
 ) -> TranslatedQuery:
     """The query's own index terms, for documents in its language.
@@ -266,14 +242,14 @@ def untranslated(
     groups: dict[str, TermGroup] = {}
     content = [token for token in tokens if token.term]
     for token in [token for token in content if not aside(token)] or content:
-        known = groups.get(token.term)
-        if known:
-            groups[token.term] = replace(known, weight=known.weight + 1)
+        group = groups.get(token.term)
+        if group:
+            groups[token.term] = replace(group, weight=group.weight + 1)
             continue
-        found = _identical(token.term)
+        matches = _identical(token.term)
         if bridge is not None:
-            found = as_written(found, token, None, frozenset(), bridge)
-        groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found)
+            matches = add_written_forms(matches, token, None, frozenset(), bridge)
+        groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, matches)
     return TranslatedQuery("none", list(groups.values()))
 
 
@@ -290,8 +266,8 @@ def in_any_case(token: Token, table: Lookup | None, bridge: Bridge) -> Token:
     return token._replace(term=folded)
 
 
-def as_written(
-    found: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
+def add_written_forms(
+    alternatives: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
 ) -> list[Alternative]:
     """The alternatives with the other ways in which documents may have them: as sequences, and as parts of words.
 
@@ -299,47 +275,54 @@ def as_written(
     documents' language, repeated calls for one table return the same list object while it is cached.
     """
     if table is None or not bridge.language:
-        return _written(found, token, table, glossaries, bridge)
+        return _compute_written_forms(alternatives, token, table, glossaries, bridge)
     cache = _WRITTEN.setdefault(table, {})
     key = (token.word, token.term, glossaries, bridge.language)
     cached = cache.get(key)
-    if cached is not None and cached[0] is found:
+    if cached is not None and cached[0] is alternatives:
         return cached[1]
     if len(cache) >= _CACHED_TERMS:
         cache.clear()
-    entries = _written(found, token, table, glossaries, bridge)
-    cache[key] = found, entries
+    entries = _compute_written_forms(alternatives, token, table, glossaries, bridge)
+    cache[key] = alternatives, entries
     return entries
 
 
-def _written(
-    found: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
+def _compute_written_forms(
+    alternatives: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
 ) -> list[Alternative]:
-    origin = next((one.origin for one in found if one.origin in glossaries), None)
+    origin = next((alternative.origin for alternative in alternatives if alternative.origin in glossaries), None)
     listed = bridge.written(token.word) if origin is not None else ()
-    entries = list(found)
+    written = list(alternatives)
     if origin is not None:
-        terms = {one.term for one in found}
+        terms = {alternative.term for alternative in alternatives}
         mark = EXACT if bridge.exact else AGAIN
-        entries += [Alternative(mark + word, 1.0, origin) for word in listed if bridge.exact or word not in terms]
+        written += [Alternative(mark + word, 1.0, origin) for word in listed if bridge.exact or word not in terms]
     if bridge.placed and table is not None and (glossaries or bridge.sequential):
-        several = [one for one in table.translations(token.term) if " " in one.term]
-        of_glossaries = [one for one in several if one.origin in glossaries]
-        within = {word for one in of_glossaries for word in one.term.split(" ")} - set(listed)  # 作 and 人 are no 作人
-        entries = [one for one in entries if one.term not in within or one.origin not in glossaries]
-        likely = [one for one in several if bridge.sequential and one.p_backward >= LEAST_PROBABILITY]
-        whole = dict.fromkeys([*(one for one in of_glossaries if one.p_backward > 0), *likely[:_SEQUENCES]])
-        entries += [Alternative(one.term, min(1.0, one.p_backward), one.origin) for one in whole]
-    for one in list(entries) if bridge.parts or bridge.placed else ():
-        if one.term.startswith(REPEATED):
+        several = [entry for entry in table.translations(token.term) if " " in entry.term]
+        of_glossaries = [entry for entry in several if entry.origin in glossaries]
+        within = {word for entry in of_glossaries for word in entry.term.split(" ")}
+        within -= set(listed)  # 作 and 人 are no 作人
+        written = [
+            alternative
+            for alternative in written
+            if alternative.term not in within or alternative.origin not in glossaries
+        ]
+        likely = [entry for entry in several if bridge.sequential and entry.p_backward >= LEAST_PROBABILITY]
+        whole = dict.fromkeys([*(entry for entry in of_glossaries if entry.p_backward > 0), *likely[:_SEQUENCES]])
+        written += [Alternative(entry.term, min(1.0, entry.p_backward), entry.origin) for entry in whole]
+    for alternative in list(written) if bridge.parts or bridge.placed else ():
+        if alternative.term.startswith(REPEATED):
             continue
-        if one.origin in glossaries or one.origin == IDENTICAL:
-            for other in bridge.sequences(one.term):
-                weight = one.weight * (PART_WEIGHT if other.startswith(PART) else SPLIT_WEIGHT if " " in other else 1.0)
-                entries.append(Alternative(other, weight, one.origin))
-        if bridge.parts and " " not in one.term and one.origin != TRANSLITERATED:
-            entries.append(Alternative(PART + one.term, one.weight * PART_WEIGHT, one.origin))
-    return entries
+        if alternative.origin in glossaries or alternative.origin == IDENTICAL:
+            for other in bridge.sequences(alternative.term):
+                weight = alternative.weight * (
+                    PART_WEIGHT if other.startswith(PART) else SPLIT_WEIGHT if " " in other else 1.0
+                )
+                written.append(Alternative(other, weight, alternative.origin))
+        if bridge.parts and " " not in alternative.term and alternative.origin != TRANSLITERATED:
+            written.append(Alternative(PART + alternative.term, alternative.weight * PART_WEIGHT, alternative.origin))
+    return written
 
 
 def alternatives(
@@ -362,50 +345,38 @@ def alternatives(
     if cached is not None:
         return cached
     entries = table.translations(term, least_backward=min_probability)
-    found: dict[str, Alternative] = {}
+    matches: dict[str, Alternative] = {}
     table_decides = identical in table.targets or any(entry.origin in glossaries for entry in entries)
     if identical.isdecimal() or (identical and not (entries and table_decides)):
-        found[identical] = Alternative(identical, 1.0, IDENTICAL)
-    known = False
+        matches[identical] = Alternative(identical, 1.0, IDENTICAL)
+    translated = False
     for entry in entries:
         words = entry.term.split(" ")
         if len(words) > 1 and " " not in term:
             continue
-        known = True
+        translated = True
         for word in words:
-            other = found.get(word)
+            other = matches.get(word)
             weight = entry.p_backward / len(words) + (other.weight if other else 0.0)
-            found[word] = Alternative(word, min(1.0, weight), other.origin if other else entry.origin)
+            matches[word] = Alternative(word, min(1.0, weight), other.origin if other else entry.origin)
     if len(cache) >= _CACHED_TERMS:
         cache.clear()
-    return cache.setdefault(key, (list(found.values()), known))
-
-
-def _best_words(word: str, table: Lookup | None, best: int, sequential: bool) -> list[Entry]:
-    """The ``best`` single-word translations. Reading a few more is enough for most words; otherwise all are read."""
-    if table is None:
-        return []
-    for limit in (4 * best, None):
-        entries = table.translations(word, best=limit)
-        found = [entry for entry in entries if sequential or " " not in entry.term][:best]
-        if len(found) == best or limit is None or len(entries) < limit:
-            break
-    return found
+    return cache.setdefault(key, (list(matches.values()), translated))
 
 
 @lru_cache(maxsize=_CACHED_TERMS)
-def _listed(found: tuple[Alternative, ...]) -> list[Alternative]:
+def _as_list(alternatives: tuple[Alternative, ...]) -> list[Alternative]:
     """The same alternatives as the same object while it is cached."""
-    return list(found)
+    return list(alternatives)
 
 
 @lru_cache(maxsize=_CACHED_TERMS)
 def _with_sounds(
-    found: tuple[Alternative, ...], sounds: tuple[tuple[str, float], ...], identical: str
+    alternatives: tuple[Alternative, ...], sounds: tuple[tuple[str, float], ...], identical: str
 ) -> list[Alternative]:
     """The alternatives of a term with those that sound like it; the same object while it is cached."""
     phonetic = [Alternative(term, similarity, TRANSLITERATED) for term, similarity in sounds if term != identical]
-    return [*found, *phonetic]
+    return [*alternatives, *phonetic]
 
 
 @lru_cache(maxsize=_CACHED_TERMS)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.language_means import LanguageMeans
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.text_files import TextFile, text_files
 
@@ -80,7 +80,7 @@ def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[s
     held_out, rest = np.split(states, [len(states) // 10])
     if len(rest) < 256:
         raise ConfigError(f"{len(rest)} subwords are too few to train a codec; 256 are needed")
-    codec = StateCodec.trained(rest, settings.bytes, settings.layer, settings.seed)
+    codec = StateCodec.train(rest, settings.bytes, settings.layer, settings.seed)
     report(f"cosine of {len(held_out):,} other states with their codes: {_fidelity(codec, held_out):.4f} in the mean")
     paths = [output / f"{Path(settings.encoder).name}{kind}.safetensors" for kind in ("", ".means")]
     output.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.indexes.bm25 import BM25
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.explanation import Statistics, explain, stored_length
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import AGAIN, PlainAnalysis
 
@@ -52,7 +52,7 @@ def test_contributions_add_up_to_the_score_that_lucene_computes(
     with tempfile.TemporaryDirectory() as folder, LuceneIndex(Path(folder)) as index:
         index.add([IndexedDocument(key, "de", text) for key, text in enumerate(documents)], {"de": ANALYSIS})
         index.refresh()
-        ranking, statistics = index.explained(query, "de", len(documents), bm25)
+        ranking, statistics = index.rank_with_statistics(query, "de", len(documents), bm25)
         scores = dict(ranking.hits)
         for key, text in enumerate(documents):
             terms = [token.term for token in ANALYSIS.tokens(text)]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.indexes.bm25 import Hit, Ranking
-from dragoman.indexes.fusion import RRF_K, calibrated, convex, normalised, rrf
+from dragoman.indexes.fusion import RRF_K, calibrate, convex, merge_by_share, rrf
 
 items = st.lists(st.integers(0, 30), unique=True, max_size=15)
 
@@ -54,7 +54,7 @@ def test_rrf_refuses_weights_that_do_not_fit(weights: list[float]) -> None:
 def test_normalised_makes_scales_comparable() -> None:
     german = Ranking([Hit(1, 6.0), Hit(2, 2.0)], attainable=10.0)
     russian = Ranking([Hit(1, 60.0), Hit(7, 50.0), Hit(5, 50.0)], attainable=80.0)
-    fused = normalised([("de", german), ("ru", russian), ("sw", Ranking())])
+    fused = merge_by_share([("de", german), ("ru", russian), ("sw", Ranking())])
     assert [(source, key) for source, key, _ in fused] == [
         ("ru", 1),
         ("ru", 5),
@@ -63,12 +63,12 @@ def test_normalised_makes_scales_comparable() -> None:
         ("de", 2),
     ]
     assert [share for *_, share in fused] == pytest.approx([0.75, 0.625, 0.625, 0.6, 0.2])
-    assert normalised([("de", german), ("ru", russian)], k=2) == fused[:2]
+    assert merge_by_share([("de", german), ("ru", russian)], k=2) == fused[:2]
 
 
 def test_normalised_prefers_earlier_rankings_on_ties() -> None:
     same = Ranking([Hit(3, 1.0)], attainable=2.0)
-    assert normalised([("b", same), ("a", same)]) == [("b", 3, 0.5), ("a", 3, 0.5)]
+    assert merge_by_share([("b", same), ("a", same)]) == [("b", 3, 0.5), ("a", 3, 0.5)]
 
 
 unit = st.floats(0, 1)
@@ -101,6 +101,6 @@ def test_convex_keeps_a_document_that_has_no_embedding_yet_and_refuses_other_wei
 
 @given(st.floats(-1, 1), st.floats(0, 0.99))
 def test_a_calibrated_cosine_is_the_share_above_the_floor(cosine: float, floor: float) -> None:
-    found = calibrated(cosine, floor)
+    found = calibrate(cosine, floor)
     assert 0 <= found <= 1
     assert found == 0 if cosine <= floor else found == pytest.approx((cosine - floor) / (1 - floor))

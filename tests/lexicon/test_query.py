@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, Bridge, Name, psq, smt, untranslated
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, Bridge, Name, monolingual, psq
+from dragoman.lexicon.smt import smt
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 
@@ -161,7 +162,7 @@ def test_without_a_table_every_word_is_out_of_vocabulary() -> None:
 
 
 def test_untranslated_keeps_the_index_terms() -> None:
-    query = untranslated(tokens("the bank bank shore"))
+    query = monolingual(tokens("the bank bank shore"))
     assert [(g.query_term, g.weight, [a.term for a in g.alternatives]) for g in query.groups] == [
         ("bank", 2.0, ["bank"]),
         ("shore", 1.0, ["shore"]),
@@ -205,20 +206,20 @@ def test_the_words_of_a_name_match_by_form_and_sound_alone() -> None:
     bridge = Bridge(lambda word: word, lambda term: sounds.get(term, []), lambda term: term != "condoleezza")
     text = "rice for Condoleezza Rice"
     groups = psq(tokens(text, stop="for"), named_table(), bridge, names=[Name(9, 25)]).groups
-    assert [(group.query_word, group.start, group.kept) for group in groups] == [
+    assert [(group.query_word, group.start, group.by_form) for group in groups] == [
         ("rice", 0, False), ("condoleezza", 9, True), ("rice", 21, True)
     ]  # fmt: skip
     assert weights(groups[0]) == {"rice": 1.0, "reis": 0.9}  # the same word elsewhere in the query is as it was
     assert weights(groups[1]) == {"kondoleeza": 0.8}
     assert weights(groups[2]) == {"rice": 1.0, "райс": 0.7}
     (kept,) = psq(tokens("Rice"), named_table(), bridge, names=[Name(0, 4)]).groups
-    assert weights(kept) == {"rice": 1.0, "райс": 0.7} and kept.kept and not kept.oov
+    assert weights(kept) == {"rice": 1.0, "райс": 0.7} and kept.by_form and not kept.oov
 
 
 def test_a_name_leaves_the_same_word_after_it_translated() -> None:
     found = tokens("Rice eats rice with Rice", stop="with")
     groups = psq(found, named_table(), IDENTICAL_FORM, names=[Name(0, 4), Name(20, 24)]).groups
-    assert [(group.query_word, group.kept, group.weight, group.repeated) for group in groups] == [
+    assert [(group.query_word, group.by_form, group.weight, group.repeated) for group in groups] == [
         ("rice", True, 2.0, ((20, 24),)), ("eats", False, 1.0, ()), ("rice", False, 1.0, ())
     ]  # fmt: skip
     assert weights(groups[2])["reis"] == 0.9 and "reis" not in weights(groups[0])
@@ -227,7 +228,7 @@ def test_a_name_leaves_the_same_word_after_it_translated() -> None:
 def test_a_name_that_the_collection_has_nothing_like_is_translated() -> None:
     bridge = Bridge(lambda word: word, holds=lambda term: False)
     groups = psq(tokens("Bush"), named_table(), bridge, names=[Name(0, 4)]).groups
-    assert groups == psq(tokens("Bush"), named_table(), bridge).groups and not groups[0].kept
+    assert groups == psq(tokens("Bush"), named_table(), bridge).groups and not groups[0].by_form
 
 
 def test_a_name_that_a_table_has_whole_is_one_term() -> None:

@@ -43,7 +43,7 @@ for language, row in sorted(ANALYSERS.items()):
         words = [fold(word, language) for word in text.split()]
         print(language, *jvm.run(lambda: Stemmer(language, row.stemmer).terms(words)))
 print(*analysis("ja").tokens(text))
-print(*map(str, jvm.installed().jars), file=sys.stderr)
+print(*map(str, jvm.locate_java().jars), file=sys.stderr)
 """
 SEARCH = """
 import sys

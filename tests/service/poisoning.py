@@ -17,7 +17,7 @@ from dragoman.deadline import check
 from dragoman.service.collections import unindexed
 
 POISONING = [sys.executable, "-m", "tests.service.poisoning"]
-_analysed = unindexed.analysed
+_analysed = unindexed.analyse_documents
 
 
 def _poisoned(documents: Sequence[Any], analyses: Any) -> Any:
@@ -32,7 +32,7 @@ def _poisoned(documents: Sequence[Any], analyses: Any) -> Any:
 
 def main() -> None:
     """Run the command."""
-    unindexed.analysed = _poisoned
+    unindexed.analyse_documents = _poisoned
     command_line.main()
 
 

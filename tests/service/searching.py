@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.lexicon.query import untranslated
+from dragoman.lexicon.query import monolingual
 from dragoman.service.runtime import Runtime
 
 
@@ -27,7 +27,7 @@ def running(settings: Settings) -> Iterator[Runtime]:
 def found(runtime: Runtime, collection: str, word: str, language: str | None = None) -> list[str]:
     """Ids of the documents that hold the word, in the order of their keys; one twice would be there twice."""
     info = runtime.collections.get(collection)
-    query = untranslated(analysis(language or info.language).tokens(word))
+    query = monolingual(analysis(language or info.language).tokens(word))
     with runtime.indexes.use(info.key) as index:
         keys = [hit.key for hit in index.search(query, language or info.language, 10_000)]
     documents = runtime.collections.by_keys(keys)

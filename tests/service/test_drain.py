@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from tests.service.api.errorbody import check_error
 from tests.service.inference.test_worker_process import Worker, answers
 from tests.service.searching import ndjson

@@ -14,7 +14,7 @@ from dragoman.indexes.dense.language_means import LanguageMeans
 
 if TYPE_CHECKING:
     from dragoman.backbone.sentences import TokenStates
-    from dragoman.indexes.dense.codes import StateCodec
+    from dragoman.indexes.dense.state_codec import StateCodec
 
 COMPARED_SUBWORDS = 64
 """Subwords of a query that late interaction compares, the rarest ones."""

@@ -38,8 +38,8 @@ class RerankerInfo:
 
 
 def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, EncoderInfo]:
-    from dragoman.indexes.dense.codes import shipped_codec
     from dragoman.indexes.dense.language_means import shipped_means
+    from dragoman.indexes.dense.state_codec import shipped_codec
 
     place = settings.models.encoder or ENCODER
     encoder, loaded = shared(place)

@@ -11,7 +11,7 @@ from functools import partial
 from dragoman.deadline import check_each
 from dragoman.engine.query.translation import identical, is_function_word
 from dragoman.engine.tables.views import PivotView, View
-from dragoman.indexes.analysis.phonetic import PhoneticIndex
+from dragoman.indexes.analysis.phonetic_index import PhoneticIndex
 from dragoman.lexicon.phrases import by_phrases
 from dragoman.lexicon.query import IDENTICAL, alternatives
 from dragoman.lexicon.text.function_words import folded_function_words

@@ -27,8 +27,8 @@ from dragoman.lexicon.query import (
     Name,
     TermGroup,
     TranslatedQuery,
+    monolingual,
     psq,
-    untranslated,
 )
 from dragoman.lexicon.table.table import Entry
 from dragoman.lexicon.text.function_words import folded_function_words
@@ -100,7 +100,7 @@ def translate(
     if source == target or method == "none":
         aside = partial(is_function_word, query.text, folded_function_words(target), None)
         own = tokens if source == target else analysis(target).tokens(query.text)
-        return Translated(target, untranslated(own, bridge, aside), None, False)
+        return Translated(target, monolingual(own, bridge, aside), None, False)
     aside = partial(is_function_word, query.text, folded_function_words(source), view)
     if method == "smt":
         return Translated(target, weighted(tokens, view, source, target, aside), view, True)
@@ -247,7 +247,7 @@ def described(
     for one in translations:
         for group in check_each(one.query.groups, _CHECKED):
             found = terms.setdefault(query_term(text, group), [])
-            if one.view is not None and not group.kept:
+            if one.view is not None and not group.by_form:
                 shown = _shown(one, one.view, group)
                 found.extend(shown[: max(0, left)])
                 left -= len(shown)
@@ -268,7 +268,7 @@ def kept_names(text: str, translations: Sequence[Translated], names: Sequence[Qu
     for group in (group for one in translations if one.foreign for group in one.query.groups):
         for start, end in ((group.start, group.end), *group.repeated):
             for name in names:
-                if group.kept and name.start <= start and end <= name.end:
+                if group.by_form and name.start <= start and end <= name.end:
                     found.add((name.start, name.end))
                 elif " " in group.query_word and start <= name.start and name.end <= end:
                     found.add((start, end))

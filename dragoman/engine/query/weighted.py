@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from dragoman.engine.tables.views import PivotView, View
 from dragoman.indexes.analysis.languages import analyser
-from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery, smt
+from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery
+from dragoman.lexicon.smt import smt
 from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, without_marks
 from dragoman.lexicon.text.tokens import Token
 
@@ -16,7 +17,7 @@ from dragoman.lexicon.text.tokens import Token
 def weighted(
     tokens: Sequence[Token], view: View | PivotView | None, source: str, target: str, aside: Callable[[Token], bool]
 ) -> TranslatedQuery:
-    """As :func:`~dragoman.lexicon.query.smt`, with the words that a table has without marks, and documents have."""
+    """As :func:`~dragoman.lexicon.smt.smt`, with the words that a table has without marks, and documents have."""
     table = view.surface if view is not None else None
     if table is not None and source in OFTEN_WITHOUT_MARKS:
         tokens = [one if one.word in table else one._replace(word=without_marks(one.word)) for one in tokens]

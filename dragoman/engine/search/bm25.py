@@ -19,8 +19,8 @@ from dragoman.engine.query.translation import Translated, translate, without_tab
 from dragoman.engine.search.ranked import Part, RankedDocument, Retrieval, StageScore
 from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
-from dragoman.indexes.fusion import normalised
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.fusion import merge_by_share
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.registry import Indexes
@@ -59,7 +59,7 @@ class FirstStage:
         with found.stage(STAGE):
             parts = self._parts(found, translations, k, degraded)
             scores = [dict(part.ranking.hits) for part in parts]
-            merged = normalised([(number, part.ranking) for number, part in enumerate(parts)], k)
+            merged = merge_by_share([(number, part.ranking) for number, part in enumerate(parts)], k)
             found.documents = [
                 _document(parts[number], key, StageScore(scores[number][key], share, rank))
                 for rank, (number, key, share) in enumerate(merged, 1)
@@ -146,7 +146,7 @@ class FirstStage:
         with self._indexes.use(collection.key) as index:
             for translated in check_each(translations):
                 query, language = translated.query, translated.language
-                ranking, statistics = index.explained(query, language, k, translated.bm25)
+                ranking, statistics = index.rank_with_statistics(query, language, k, translated.bm25)
                 if permitted is not None and ranking.hits:
                     ranking = replace(ranking, hits=_best(index, translated, permitted, k))
                 if ranking.hits:

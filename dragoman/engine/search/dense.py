@@ -16,7 +16,7 @@ from dragoman.engine.core.errors import NotFound, Unavailable
 from dragoman.engine.models.models import Models
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
 from dragoman.indexes.dense.index import DenseHit
-from dragoman.indexes.fusion import calibrated
+from dragoman.indexes.fusion import calibrate
 from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.service import CollectionInfo
@@ -150,7 +150,7 @@ class DenseStage:
 def _add(found: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
     """Note the scores, those of the ``k`` nearest with their ranks; ``floor`` is the cosine of unrelated sentences."""
     for rank, (similarity, one, hit) in enumerate(sorted(near, key=lambda entry: -entry[0]), 1):
-        one.dense = StageScore(hit.score, calibrated(similarity, floor), rank if rank <= k else None)
+        one.dense = StageScore(hit.score, calibrate(similarity, floor), rank if rank <= k else None)
         if rank <= k:
             one.passage = hit
         if one.bm25 is None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from dragoman.engine.tables.views import ActiveVersion, Pair, View, glossaries
-from dragoman.lexicon.table.compose import Member, analysed, merge
+from dragoman.lexicon.table.compose import Member, analyse_table, merge
 from dragoman.lexicon.table.table import CorruptTable, Table
 from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis
@@ -108,7 +108,7 @@ class CompiledTables:
         by_term = _read(Table.open, analysed_path, what)
         if by_term is None:
             source, target = (self._analysis(language) for language in pair)
-            by_term = _saved(analysed(surface, source, target, glossaries(members)), analysed_path)
+            by_term = _saved(analyse_table(surface, source, target, glossaries(members)), analysed_path)
         return View(tuple(members), surface, by_term)
 
     def key(self, pair: Pair, members: Sequence[ActiveVersion]) -> str:

@@ -19,8 +19,8 @@ _NO_LIST = frozenset({"ms"})
 def common_words(language: str) -> frozenset[str]:
     """Folded common words of a language, for language detection; empty for a language without a list."""
     listed = _LISTED_AS.get(language, language)
-    known = stopwordsiso.has_lang(listed) and listed not in _NO_LIST
-    return _folded(stopwordsiso.stopwords(listed), language) if known else frozenset()
+    has_list = stopwordsiso.has_lang(listed) and listed not in _NO_LIST
+    return _fold_entries(stopwordsiso.stopwords(listed), language) if has_list else frozenset()
 
 
 @lru_cache(maxsize=256)
@@ -30,8 +30,8 @@ def common_letters(language: str) -> frozenset[str]:
     return frozenset("".join(stopwordsiso.stopwords(listed)).lower()) if stopwordsiso.has_lang(listed) else frozenset()
 
 
-def _folded(entries: Iterable[str], language: str) -> frozenset[str]:
+def _fold_entries(entries: Iterable[str], language: str) -> frozenset[str]:
     """The folded entries that are one word; a Chinese entry always is."""
     whole = PlainAnalysis(language, lambda run: [(0, len(run))], "whole")
-    found = (whole.tokens(entry) for entry in entries)
-    return frozenset(tokens[0].word for tokens in found if len(tokens) == 1 and not tokens[0].word.isdigit())
+    token_lists = (whole.tokens(entry) for entry in entries)
+    return frozenset(tokens[0].word for tokens in token_lists if len(tokens) == 1 and not tokens[0].word.isdigit())

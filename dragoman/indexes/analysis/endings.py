@@ -37,8 +37,8 @@ def _rows() -> dict[str, list[tuple[str, range, str]]]:
             language, affixes, lengths, *replacement = line.split("\t")
             least, _, most = lengths.partition("-")
             left = range(int(least), int(most or _LONGEST) + 1)
-            found = rows.setdefault(language, [])
-            found += [(affix, left, "".join(replacement)) for affix in affixes.split(" ")]
+            affix_rows = rows.setdefault(language, [])
+            affix_rows += [(affix, left, "".join(replacement)) for affix in affixes.split(" ")]
     return rows
 
 
@@ -62,30 +62,33 @@ class Endings:
         groups = {"-": self._endings, "=": self._words}
         for affix, left, replacement in _rows()[language]:
             group = groups.get(affix[0], self._beginnings)
-            group[self._split(fold(affix.strip("-="), language))] = left, self._split(fold(replacement, language))
+            group[self._decompose(fold(affix.strip("-="), language))] = (
+                left,
+                self._decompose(fold(replacement, language)),
+            )
         self._longest = max(map(len, self._endings), default=0)
         self._longest_beginning = max(map(len, self._beginnings), default=0)
 
     def __call__(self, word: str) -> str:
         """The word without its endings and beginnings."""
-        letters = self._split(word)
+        letters = self._decompose(word)
         if letters in self._words:
             return self._words[letters][1]
-        while (shorter := self._without_one(letters)) != letters:
+        while (shorter := self._strip_affix(letters)) != letters:
             letters = shorter
         return unicodedata.normalize("NFC", letters) if self._syllables else letters
 
-    def _split(self, text: str) -> str:
+    def _decompose(self, text: str) -> str:
         return unicodedata.normalize("NFD", text) if self._syllables else text
 
-    def _without_one(self, word: str) -> str:
+    def _strip_affix(self, word: str) -> str:
         size = len(word)
         for length in range(min(self._longest, size - 1), 0, -1):
-            found = self._endings.get(word[size - length :])
-            if found is not None and size - length in found[0]:
-                return word[: size - length] + found[1]
+            rule = self._endings.get(word[size - length :])
+            if rule is not None and size - length in rule[0]:
+                return word[: size - length] + rule[1]
         for length in range(min(self._longest_beginning, size - 1), 0, -1):
-            found = self._beginnings.get(word[:length])
-            if found is not None and size - length in found[0]:
-                return found[1] + word[length:]
+            rule = self._beginnings.get(word[:length])
+            if rule is not None and size - length in rule[0]:
+                return rule[1] + word[length:]
         return word

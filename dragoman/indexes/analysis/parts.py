@@ -28,7 +28,7 @@ LONGEST = 40
 """Characters of a word; a longer one has no parts. That bounds the work for a word."""
 
 Parts = Callable[[str], tuple[str, ...]]
-Known = Callable[[str], bool]
+WordTest = Callable[[str], bool]
 
 _LEADING = "\u0e40-\u0e44\u0ec0-\u0ec4\u17d2\u1039"
 """Thai and Lao vowels written before their consonant, and signs that join the next consonant to this one."""
@@ -55,28 +55,30 @@ def parts_version(language: str) -> str:
     return f"parts {PARTS_VERSION} icu4py {version('icu4py')}"
 
 
-def _dictionary_parts(known_in: Callable[[str], Known], accepted: Known, cut: Parts, word: str) -> tuple[str, ...]:
+def _dictionary_parts(
+    words_in: Callable[[str], WordTest], accepted: WordTest, cut: Parts, word: str
+) -> tuple[str, ...]:
     """The sides of all splits of a word into two dictionary words, and of those; and the words that ``cut`` gives."""
     if not 1 < len(word) <= LONGEST:
         return ()
-    known = known_in(word)
-    found: dict[tuple[int, int], None] = {}
+    is_word = words_in(word)
+    spans: dict[tuple[int, int], None] = {}
     places = [match.start() for match in _CUT.finditer(word)]
     pending = [(0, len(word))]
     seen = set(pending)
     while pending:
         first, last = pending.pop()
         for place in places:
-            if first < place < last and known(word[first:place]) and known(word[place:last]):
+            if first < place < last and is_word(word[first:place]) and is_word(word[place:last]):
                 for side in ((first, place), (place, last)):
-                    found[side] = None
+                    spans[side] = None
                     if side not in seen:
                         seen.add(side)
                         pending.append(side)
     pieces = cut(word)
-    if len(pieces) > 2 and all(known(piece) for piece in pieces):
-        found.update((span, None) for span in _spans(pieces) if span[1] - span[0] > 1)
-    ordered = (word[first:last] for first, last in sorted(found, key=lambda span: (span[0], -span[1])))
+    if len(pieces) > 2 and all(is_word(piece) for piece in pieces):
+        spans.update((span, None) for span in _spans(pieces) if span[1] - span[0] > 1)
+    ordered = (word[first:last] for first, last in sorted(spans, key=lambda span: (span[0], -span[1])))
     return tuple(dict.fromkeys(part for part in ordered if part != word and accepted(part)))
 
 
@@ -92,10 +94,10 @@ def _chinese() -> Parts:
     """Words of jieba's dictionary, which has most characters as words too."""
     import rjieba
 
-    def known_in(word: str) -> Known:
+    def words_in(word: str) -> WordTest:
         return set(rjieba.cut_all(word)).__contains__
 
-    return partial(_dictionary_parts, known_in, _any, partial(icu_words, "zh"))
+    return partial(_dictionary_parts, words_in, _any, partial(icu_words, "zh"))
 
 
 @cache
@@ -123,13 +125,15 @@ def _japanese() -> Parts:
     """Words of the IPA dictionary, found by walking kuromoji's automaton; a character beside one is a word (習)."""
     dictionary = jvm.run(_ipa_dictionary)
 
-    def known_in(word: str) -> Known:
-        found = {entry for entry in jvm.run(_entries, dictionary, word) if _japanese_word(entry) or entry in _POLITE}
-        beside = {word[: -len(one)] for one in found if word.endswith(one)}
-        beside |= {word[len(one) :] for one in found if word.startswith(one)}
-        return found.union(one for one in beside if len(one) == 1 and _IDEOGRAPH.match(one)).__contains__
+    def words_in(word: str) -> WordTest:
+        entries = {entry for entry in jvm.run(_entries, dictionary, word) if _japanese_word(entry) or entry in _POLITE}
+        beside = {word[: -len(entry)] for entry in entries if word.endswith(entry)}
+        beside |= {word[len(entry) :] for entry in entries if word.startswith(entry)}
+        return entries.union(
+            fragment for fragment in beside if len(fragment) == 1 and _IDEOGRAPH.match(fragment)
+        ).__contains__
 
-    split = partial(_dictionary_parts, known_in, _japanese_word, partial(icu_words, "ja"))
+    split = partial(_dictionary_parts, words_in, _japanese_word, partial(icu_words, "ja"))
     return lambda word: split(word) if _japanese_word(word) else ()
 
 
@@ -142,7 +146,7 @@ def _entries(dictionary: tuple[Any, Any], word: str) -> list[str]:
     """All entries of the dictionary that are substrings of the word."""
     automaton, arc_class = dictionary
     reader = automaton.getBytesReader()
-    found: list[str] = []
+    entries: list[str] = []
     for start in range(len(word)):
         arc = automaton.getFirstArc(arc_class())
         for end in range(start, len(word)):
@@ -150,8 +154,8 @@ def _entries(dictionary: tuple[Any, Any], word: str) -> list[str]:
             if follow is None:
                 break
             if arc.isFinal():
-                found.append(word[start : end + 1])
-    return found
+                entries.append(word[start : end + 1])
+    return entries
 
 
 @cache
@@ -173,12 +177,12 @@ def _by_icu(language: str) -> Parts:
     """
     no_word = _NO_WORD[language]
 
-    def known(word: str) -> bool:
+    def is_word(word: str) -> bool:
         if icu_words(language, no_word + word) != (no_word, word):
             return False
         return len(word) < _ICU_LONG or len(icu_words(language, word + no_word)[0]) <= len(word)
 
-    return partial(_dictionary_parts, lambda word: cache(known), _any, lambda word: (word,))
+    return partial(_dictionary_parts, lambda word: cache(is_word), _any, lambda word: (word,))
 
 
 def _any(word: str) -> bool:

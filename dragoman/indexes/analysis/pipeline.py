@@ -108,60 +108,60 @@ class WordAnalysis:
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens of ``text`` in order; elided words have an empty term."""
-        found = words(text, self.language, self._segment)
+        word_tokens = words(text, self.language, self._segment)
         entries = self._recent
         try:
-            tokens = [_token(one, entries[one.word]) for one in found]
+            tokens = [_token(token, entries[token.word]) for token in word_tokens]
         except KeyError:
-            entries = self._entries({token.word for token in found})
-            tokens = [_token(one, entries[one.word]) for one in found]
+            entries = self._entries({token.word for token in word_tokens})
+            tokens = [_token(token, entries[token.word]) for token in word_tokens]
         return self._with_gaps(text, tokens) if self._continued is not None else tokens
 
     def batch(self, texts: Sequence[str]) -> list[list[Token]]:
         """The :meth:`tokens` of each text; all uncached words go to Lucene in one call."""
-        found = [words(text, self.language, self._segment) for text in texts]
-        entries = self._entries({token.word for tokens in found for token in tokens})
-        return [[_token(one, entries[one.word]) for one in tokens] for tokens in found]
+        token_lists = [words(text, self.language, self._segment) for text in texts]
+        entries = self._entries({token.word for tokens in token_lists for token in tokens})
+        return [[_token(token, entries[token.word]) for token in tokens] for tokens in token_lists]
 
-    def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[Entry]]]:
+    def analyse_texts(self, texts: Sequence[str]) -> list[tuple[list[str], list[Entry]]]:
         """Each text's folded words and their terms, without elided words, as in :meth:`tokens`.
 
         Raises:
             TooManyWords: one of them has too many distinct words to be indexed.
         """
         if self.language in PLACED:
-            return [self._placed(text) for text in texts]
-        found = word_forms(texts, self.language, self._segment)
-        for text in found:
+            return [self._analyse_placed(text) for text in texts]
+        word_lists = word_forms(texts, self.language, self._segment)
+        for text in word_lists:
             check_distinct(text)
-        entries = self._entries({word for text in found for word in text})
-        kept = [[word for word in text if entries[word].term] for text in found]
-        terms = [[entries[word] for word in text] for text in kept]
+        entries = self._entries({word for text in word_lists for word in text})
+        searchable = [[word for word in text if entries[word].term] for text in word_lists]
+        terms = [[entries[word] for word in text] for text in searchable]
         if any(len(word) > LONGEST_WORD for word in entries):
-            kept = [[word[:LONGEST_WORD] for word in text] for text in kept]
-        return list(zip(kept, terms, strict=True))
+            searchable = [[word[:LONGEST_WORD] for word in text] for text in searchable]
+        return list(zip(searchable, terms, strict=True))
 
-    def _placed(self, text: str) -> tuple[list[str], list[Entry]]:
-        """As :meth:`indexed`, with a mark before a word that is apart from the one before it."""
-        found = words(text, self.language, self._segment)
-        check_distinct([token.word for token in found])
-        entries = self._entries({token.word for token in found})
+    def _analyse_placed(self, text: str) -> tuple[list[str], list[Entry]]:
+        """As :meth:`analyse_texts`, with a mark before a word that is apart from the one before it."""
+        tokens = words(text, self.language, self._segment)
+        check_distinct([token.word for token in tokens])
+        entries = self._entries({token.word for token in tokens})
         terms = [
             entries[token.word]._replace(row=_APART + entries[token.word].row) if token.apart else entries[token.word]
-            for token in self._with_gaps(text, found)
+            for token in self._with_gaps(text, tokens)
         ]
-        return [token.word[:LONGEST_WORD] for token in found], terms
+        return [token.word[:LONGEST_WORD] for token in tokens], terms
 
     def _with_gaps(self, text: str, tokens: list[Token]) -> list[Token]:
         """The tokens, of which those are apart that do not continue a sequence with the one before."""
         assert self._continued is not None
-        found: list[Token] = []
+        marked: list[Token] = []
         end = tokens[0].start if tokens else 0
         for token in tokens:
             together = end >= token.start or self._continued.fullmatch(text, end, token.start)
-            found.append(token if together else token._replace(apart=True))
+            marked.append(token if together else token._replace(apart=True))
             end = token.end
-        return found
+        return marked
 
     def sequences(self, term: str) -> list[str]:
         """How a text may have a term of tables otherwise cut: as one word, or as two, where words have no spaces."""
@@ -189,45 +189,47 @@ class WordAnalysis:
                 entries[word] = entry
         if unknown:
             short = [word[:LONGEST_WORD] for word in unknown]
-            entries.update(zip(unknown, self._looked_up(short), strict=True))
+            entries.update(zip(unknown, self._look_up(short), strict=True))
             recent.update((word, entries[word]) for word in unknown[:_CACHED_WORDS] if len(word) <= _CACHED_LENGTH)
             if len(recent) >= _CACHED_WORDS:
                 self._recent, self._older = {}, recent
         return entries
 
-    def _looked_up(self, unknown: list[str]) -> list[Entry]:
+    def _look_up(self, unknown: list[str]) -> list[Entry]:
         """The entries of words, some at a time: other threads have words, too."""
         entries: list[Entry] = []
         for start in range(0, len(unknown), _WORDS_AT_ONCE):
             check()
             some = unknown[start : start + _WORDS_AT_ONCE]
             within = [self._parts(word) if self._parts else () for word in some]
-            wanted = dict.fromkeys([*some, *(part for found in within for part in found)])
-            forms = {word: self._formed(word) for word in wanted}
-            stems = self._stems(list(wanted | dict.fromkeys(forms.values())))
-            entries += [self._entry(word, found, forms, stems) for word, found in zip(some, within, strict=True)]
+            distinct = dict.fromkeys([*some, *(part for parts in within for part in parts)])
+            forms = {word: self._dictionary_form(word) for word in distinct}
+            stems = self._stems(list(distinct | dict.fromkeys(forms.values())))
+            entries += [self._entry(word, parts, forms, stems) for word, parts in zip(some, within, strict=True)]
         return entries
 
     def _entry(self, word: str, within: tuple[str, ...], forms: dict[str, str], stems: dict[str, str]) -> Entry:
         if is_elided(word):
             return Entry("", (), "")
-        if self._kept(word) and word.isupper():  # an entry of another case matches it
+        if self._keeps_form(word) and word.isupper():  # an entry of another case matches it
             folded = fold(word, self.language)
             return Entry(word, (folded,), f"{word}{_AT_ONE_PLACE}{folded}")
-        if word in self._function or self._kept(word):
+        if word in self._function or self._keeps_form(word):
             return Entry(word, (), word)
         term = stems[forms[word]]
         marked = (f"{PART}{stems[forms[part]]}" for part in within)
-        own = word if self._own_words else stems[word]
-        further = tuple(dict.fromkeys(one for one in (own, *marked) if one not in (term, PART + term)))
+        form = word if self._own_words else stems[word]
+        further = tuple(
+            dict.fromkeys(candidate for candidate in (form, *marked) if candidate not in (term, PART + term))
+        )
         return Entry(term, further, _AT_ONE_PLACE.join((term, *further)))
 
-    def _formed(self, word: str) -> str:
+    def _dictionary_form(self, word: str) -> str:
         """The dictionary form of a word; a letter is none of a longer one."""
         whole = len(word) == 1 and self.language not in OFTEN_WITHOUT_MARKS
-        return self._form(word) if self._form and not whole and not self._kept(word) else word
+        return self._form(word) if self._form and not whole and not self._keeps_form(word) else word
 
-    def _kept(self, word: str) -> bool:
+    def _keeps_form(self, word: str) -> bool:
         """Whether a word is kept as it is written (``IT``, ``té``)."""
         return fold(word, self.language) != word
 
@@ -237,10 +239,10 @@ class WordAnalysis:
         while not self._stemming.acquire(timeout=_WAIT_SECONDS):
             check()
         try:
-            found = jvm.run(self._stem_alone, words)
+            stems = jvm.run(self._stem_alone, words)
         finally:
             self._stemming.release()
-        return {word: stem[:LONGEST_WORD] for word, stem in zip(words, found, strict=True)}
+        return {word: stem[:LONGEST_WORD] for word, stem in zip(words, stems, strict=True)}
 
     def _stem_alone(self, words: list[str]) -> list[str]:
         if self._stemmer is None:
@@ -248,10 +250,10 @@ class WordAnalysis:
         return self._stemmer.terms(words)
 
 
-def _token(found: Token, entry: Entry) -> Token:
-    if entry.term == found.term and not entry.further and len(found.word) <= LONGEST_WORD:
-        return found
-    return Token(found.word[:LONGEST_WORD], entry.term, found.start, found.end, entry.further)
+def _token(token: Token, entry: Entry) -> Token:
+    if entry.term == token.term and not entry.further and len(token.word) <= LONGEST_WORD:
+        return token
+    return Token(token.word[:LONGEST_WORD], entry.term, token.start, token.end, entry.further)
 
 
 _analyses: dict[str, WordAnalysis] = {}
@@ -265,12 +267,12 @@ def analysis(language: str) -> WordAnalysis:
         UnknownLanguage: for an unknown language code.
         JvmUnavailable: if the language needs Java, and it cannot be started.
     """
-    found = _analyses.get(language)
-    if found is None:
-        known = check_language(language)
+    shared = _analyses.get(language)
+    if shared is None:
+        code = check_language(language)
         with _creating:
-            found = _analyses.get(known)
-            if found is None:
-                found = _analyses[known] = WordAnalysis(known)
-            _analyses[language] = found
-    return found
+            shared = _analyses.get(code)
+            if shared is None:
+                shared = _analyses[code] = WordAnalysis(code)
+            _analyses[language] = shared
+    return shared

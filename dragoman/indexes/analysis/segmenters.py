@@ -68,11 +68,11 @@ def _kuromoji() -> Callable[[str], list[str]]:
     analyzer = custom_analyzer("japanese", {"mode": "normal", "discardPunctuation": "false"})
     builder = java_class("org.apache.lucene.util.QueryBuilder")(analyzer)
 
-    def cut(run: str) -> list[str]:
+    def cut_run(run: str) -> list[str]:
         query = builder.createPhraseQuery("f", run)
         return str(query.toString("f")).strip('"').split(" ") if query is not None else []
 
-    return cut
+    return cut_run
 
 
 def _thai() -> tuple[Segmenter, str]:

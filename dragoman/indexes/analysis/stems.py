@@ -64,11 +64,11 @@ class Stemmer:
         terms = {word: word if word.isdigit() else None for word in words}
         pending = [word for word, term in terms.items() if term is None]
         if self._one_by_one:
-            terms.update((word, self._analysed_alone(word)) for word in check_each(pending, 64))
+            terms.update((word, self._analyse_alone(word)) for word in check_each(pending, 64))
         else:
             for start in check_each(range(0, len(pending), _WORDS_PER_CALL)):
                 chunk = pending[start : start + _WORDS_PER_CALL]
-                terms.update(zip(chunk, self._analysed_together(chunk), strict=True))
+                terms.update(zip(chunk, self._analyse_together(chunk), strict=True))
         return [terms[word] or word for word in words]
 
     def _parts(self, text: str) -> list[str]:
@@ -81,12 +81,12 @@ class Stemmer:
             for alternatives, single in _STEM.findall(str(query.toString(_FIELD)).strip('"'))
         ]
 
-    def _analysed_alone(self, word: str) -> str:
+    def _analyse_alone(self, word: str) -> str:
         if max(word) > "\uffff":  # the dictionary treats characters beyond the basic plane as symbols
             return word
         return self._term(word, self._parts(word))
 
-    def _analysed_together(self, words: list[str]) -> list[str]:
+    def _analyse_together(self, words: list[str]) -> list[str]:
         restored = [self._restore(word) for word in words] if self._restore else words
         separated = f" {_SEPARATOR} ".join(restored)
         parts = self._parts(f"{_SEPARATOR} {separated} {_SEPARATOR}")
@@ -100,7 +100,7 @@ class Stemmer:
             return [self._term(word, group) for word, group in zip(words, groups, strict=False)]
         if len(words) == 1:
             return words
-        return [term for word in words for term in self._analysed_together([word])]
+        return [term for word in words for term in self._analyse_together([word])]
 
     def _term(self, word: str, parts: list[str]) -> str:
         term = max(reversed(parts), key=len, default=word)

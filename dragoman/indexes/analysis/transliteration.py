@@ -56,7 +56,7 @@ _REPEATED = regex.compile(r"(.)\1+")
 
 
 @lru_cache(maxsize=65536)
-def romanised(word: str) -> str:
+def romanise(word: str) -> str:
     """The word in the letters a to z and digits; empty if it cannot be romanised."""
     return "".join(letter for letter in anyascii(word).lower() if letter.isalnum())
 
@@ -67,17 +67,17 @@ def skeletons(word: str) -> frozenset[str]:
 
     Empty for words with digits and for words of fewer than two consonants.
     """
-    letters = romanised(word)
+    letters = romanise(word)
     if not letters.isalpha():
         return frozenset()
-    found = set()
+    forms = set()
     for replacements in (_OPTIONAL_SOUNDS, {}):
-        spelling = _OPTIONAL.sub(lambda match, kept=replacements: kept.get(match[0], ""), letters)
+        spelling = _OPTIONAL.sub(lambda match, substitutes=replacements: substitutes.get(match[0], ""), letters)
         sounds = _SOUND.sub(lambda match: _SOUNDS.get(match[0], "s"), spelling)
         classes = _REPEATED.sub(r"\1", "".join(_CLASSES.get(letter, "") for letter in sounds))
         if len(classes) >= SHORTEST_SKELETON:
-            found.add(classes)
-    return frozenset(found)
+            forms.add(classes)
+    return frozenset(forms)
 
 
 @lru_cache(maxsize=65536)
@@ -89,7 +89,7 @@ def sounds(term: str) -> str:
 @lru_cache(maxsize=65536)
 def similarity(first: str, second: str) -> float:
     """Ratcliff/Obershelp similarity of two words' romanisations, in [0, 1]; symmetric."""
-    left, right = sorted((romanised(first), romanised(second)))
+    left, right = sorted((romanise(first), romanise(second)))
     return SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 
@@ -104,24 +104,24 @@ def alike(term: str, candidates: Iterable[str], least: float, most: int | None =
         DeadlinePassed: it took longer than it may.
         WorkCancelled: nobody waits for it any more.
     """
-    letters = romanised(term)
+    letters = romanise(term)
     if len(letters) > LONGEST_COMPARED:
         return []
     counts = Counter(letters)
     bounds: list[tuple[float, str]] = []
     for other in check_each(_nearest(len(letters), set(candidates)), _CHECKED):
-        bound = _bound(letters, counts, romanised(other))
+        bound = _similarity_bound(letters, counts, romanise(other))
         if bound >= least:
             bounds.append((-bound, other))
     bounds.sort()
-    found: list[tuple[float, str]] = []
+    ranked: list[tuple[float, str]] = []
     for bound, other in check_each(bounds[:_COMPARED], _CHECKED_PAIRS):
-        if most is not None and len(found) >= most and bound > found[most - 1][0]:
+        if most is not None and len(ranked) >= most and bound > ranked[most - 1][0]:
             break
-        value = similarity(term, other)
-        if value >= least:
-            insort(found, (-value, other))
-    return [(other, -value) for value, other in found[:most]]
+        likeness = similarity(term, other)
+        if likeness >= least:
+            insort(ranked, (-likeness, other))
+    return [(other, -negative) for negative, other in ranked[:most]]
 
 
 def most_alike(term: str, candidates: Iterable[str]) -> list[tuple[str, float]]:
@@ -133,11 +133,11 @@ def _nearest(length: int, candidates: set[str]) -> Iterable[str]:
     """The :data:`_CANDIDATES` whose lengths are nearest, of which the most letters can be the same."""
     if len(candidates) <= _CANDIDATES:
         return candidates
-    differences = [(abs(len(romanised(other)) - length), other) for other in check_each(candidates, _CHECKED)]
+    differences = [(abs(len(romanise(other)) - length), other) for other in check_each(candidates, _CHECKED)]
     return [other for _, other in nsmallest(_CANDIDATES, differences)]
 
 
-def _bound(letters: str, counts: Mapping[str, int], other: str) -> float:
+def _similarity_bound(letters: str, counts: Mapping[str, int], other: str) -> float:
     """What the similarity of two words is at most: that of their letters in any order."""
     length = len(letters) + len(other)
     if len(other) > LONGEST_COMPARED or not length:

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.file import DenseHeader, read, write
 from dragoman.indexes.dense.parts import PassageRows, Sentences
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.installation import needed_for
 from dragoman.lexicon.text.passages import Span
 
@@ -111,8 +111,8 @@ class DenseIndex:
     def generation(self, key: int) -> int | None:
         """The generation of one document; None if it is not in the index."""
         with self._lock:
-            found = self._documents.get(key)
-        return None if found is None else found[0]
+            entry = self._documents.get(key)
+        return None if entry is None else entry[0]
 
     @property
     def documents(self) -> int:
@@ -137,9 +137,11 @@ class DenseIndex:
                     f"document {document.key}: vectors {document.vectors.shape} for {len(document.spans)} passages"
                     f" of width {self.width}"
                 )
-            found = 0 if document.sentence_vectors is None else len(document.sentence_vectors)
-            if found != len(document.sentences):
-                raise ValueError(f"document {document.key}: {found} vectors for {len(document.sentences)} sentences")
+            vector_count = 0 if document.sentence_vectors is None else len(document.sentence_vectors)
+            if vector_count != len(document.sentences):
+                raise ValueError(
+                    f"document {document.key}: {vector_count} vectors for {len(document.sentences)} sentences"
+                )
             coded = document.state_codes
             if coded is not None and (
                 self.codec is None
@@ -190,20 +192,20 @@ class DenseIndex:
                 best = self._best(scores[0].tolist(), ids[0].tolist())
                 # documents tied with the last one may follow the fetched passages
                 if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1]):
-                    return [self._hit(vector, *found) for found in best[:k]]
+                    return [self._hit(vector, *entry) for entry in best[:k]]
                 fetched = min(total, 4 * fetched)
 
     def score(self, vector: Vectors, keys: Iterable[int]) -> list[DenseHit]:
         """Documents by their keys, with the inner products of their best passages; without those that have none."""
         with self._lock:
-            known = [(key, self._documents[key][1]) for key in keys if key in self._documents]
-            ids = np.array([id for _, passages in known for id in passages], np.int64)
+            present = [(key, self._documents[key][1]) for key in keys if key in self._documents]
+            ids = np.array([id for _, passages in present for id in passages], np.int64)
             if not len(ids):
                 return []
             scores = self._rows()[np.searchsorted(self._ids(), ids)] @ vector
             order = np.argsort(-scores, kind="stable")
             best = self._best(scores[order].tolist(), ids[order].tolist())
-            return [self._hit(vector, *found) for found in best]
+            return [self._hit(vector, *entry) for entry in best]
 
     def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors | None:
         """MaxSim (keys, subwords): the largest inner product of a query's unit ``states`` with a document's coded ones.
@@ -212,21 +214,21 @@ class DenseIndex:
         (width,) are compared. A row is NaN for a document that is not there or has no subwords. None if states are
         not kept.
         """
-        found = np.full((len(keys), len(states)), np.nan, np.float32)
+        maxima = np.full((len(keys), len(states)), np.nan, np.float32)
         with self._lock:
             if self._states is None or self.codec is None:
                 return None
-            chosen = [self._compared(vector, key) for key in keys]
-            codes = self._states.rows([passage for own in chosen for passage in own])
-            lengths = [int(self._states.counts(own).sum()) for own in chosen]
+            chosen = [self._passages_to_compare(vector, key) for key in keys]
+            codes = self._states.rows([passage for passages in chosen for passage in passages])
+            lengths = [int(self._states.counts(passages).sum()) for passages in chosen]
         rows = [row for row, length in enumerate(lengths) if length]
         if rows and len(states):
             starts = np.cumsum([0, *(lengths[row] for row in rows)])[:-1]
             cosines = self.codec.cosines(codes, states)
-            found[rows] = np.maximum.reduceat(cosines, starts, axis=0)
-        return found
+            maxima[rows] = np.maximum.reduceat(cosines, starts, axis=0)
+        return maxima
 
-    def _compared(self, vector: Vectors, key: int) -> Sequence[int]:
+    def _passages_to_compare(self, vector: Vectors, key: int) -> Sequence[int]:
         """The passages of a document that are compared subword by subword."""
         ids = self._documents[key][1] if key in self._documents else range(0)
         if len(ids) <= 1 or self._states is None:
@@ -257,13 +259,13 @@ class DenseIndex:
 
     def _best(self, scores: Iterable[float], ids: Iterable[int]) -> list[tuple[int, float, int]]:
         """Each document's key with the score and id of its best passage, best first, of ``scores`` best first."""
-        found: dict[int, tuple[float, int]] = {}
+        best: dict[int, tuple[float, int]] = {}
         for score, id in zip(scores, ids, strict=True):
             key = self._keys[id]
-            known = found.get(key)
-            if known is None or (score == known[0] and id < known[1]):
-                found[key] = (score, id)
-        return sorted(((key, score, id) for key, (score, id) in found.items()), key=lambda hit: (-hit[1], hit[0]))
+            previous = best.get(key)
+            if previous is None or (score == previous[0] and id < previous[1]):
+                best[key] = (score, id)
+        return sorted(((key, score, id) for key, (score, id) in best.items()), key=lambda hit: (-hit[1], hit[0]))
 
     def _add(self, documents: Iterable[Embedded]) -> None:
         vectors: list[Vectors] = []
@@ -295,17 +297,17 @@ class DenseIndex:
             return
         self._states.add(ids, counts, codes)
         if self._states.nbytes > self._most_state_bytes:
-            self._states = self._compacted_states(self._states)
+            self._states = self._compact_states(self._states)
 
-    def _compacted_states(self, states: PassageRows) -> PassageRows | None:
+    def _compact_states(self, states: PassageRows) -> PassageRows | None:
         """The states without those of deleted passages; None if they still take too much memory."""
         present = [id for _, ids in self._documents.values() for id in ids]
         if int(states.counts(present).sum()) * states.size > self._most_state_bytes:
             logger.warning("states of subwords take more than %.0f bytes and are dropped", self._most_state_bytes)
             return None
-        kept = PassageRows(states.size)
-        kept.add(present, states.counts(present).tolist(), states.rows(present))
-        return kept
+        compacted = PassageRows(states.size)
+        compacted.add(present, states.counts(present).tolist(), states.rows(present))
+        return compacted
 
     def _compact(self) -> None:
         """Renumber the passages, which frees the ids of replaced documents."""
@@ -321,7 +323,7 @@ class DenseIndex:
         """
         with self._lock:
             ids = self._ids().tolist()
-            ordered = sorted(self._documents.items(), key=lambda item: item[1][1].start)
+            ordered = sorted(self._documents.items(), key=lambda entry: entry[1][1].start)
             counts, spans, codes = self._sentences.of(ids)
             states: dict[str, NDArray[Any]] = {}
             if self._states is not None:
@@ -343,7 +345,7 @@ class DenseIndex:
         ends = np.cumsum(tensors["counts"]).tolist()
         rows = zip(tensors["keys"].tolist(), tensors["generations"].tolist(), [0, *ends], ends, strict=False)
         self._documents = {}
-        kept, self._states = self._states, None
+        states, self._states = self._states, None
         self._add(
             Embedded(key, generation, spans[low:high], tensors["vectors"][low:high])
             for key, generation, low, high in rows
@@ -351,8 +353,8 @@ class DenseIndex:
         ids = range(len(spans))
         counts = tensors["sentence_counts"].tolist()
         self._sentences.add_codes(ids, counts, tensors["sentence_spans"].tolist(), tensors["sentence_codes"])
-        if kept is not None and "state_codes" in tensors:
-            self._states = kept
+        if states is not None and "state_codes" in tensors:
+            self._states = states
             self._add_states(ids, tensors["state_counts"].tolist(), tensors["state_codes"])
 
     def save(self, path: Path, header: DenseHeader) -> None:

@@ -41,11 +41,13 @@ class LanguageMeans:
 
         Compared with the mean over those ``languages`` that are known; others are left out, and one alone is 0.
         """
-        found = {language: float(vector @ self._means[language]) for language in languages if language in self._means}
-        if not found:
+        products = {
+            language: float(vector @ self._means[language]) for language in languages if language in self._means
+        }
+        if not products:
             return {}
-        mean = statistics.fmean(found.values())
-        return {language: product - mean for language, product in found.items()}
+        mean = statistics.fmean(products.values())
+        return {language: product - mean for language, product in products.items()}
 
     def save(self, path: Path) -> None:
         """Write the means to ``path`` atomically, in 16 bits."""
@@ -67,6 +69,6 @@ class LanguageMeans:
 
 def shipped_means(encoder: str) -> LanguageMeans:
     """The means that come with the package for an encoder; none at all for another one."""
-    found = {path.name: path for path in SHIPPED.glob("*.means.safetensors")}
+    paths = {path.name: path for path in SHIPPED.glob("*.means.safetensors")}
     name = f"{encoder}.means.safetensors"
-    return LanguageMeans.load(found[name]) if name in found else LanguageMeans({})
+    return LanguageMeans.load(paths[name]) if name in paths else LanguageMeans({})

@@ -47,9 +47,9 @@ class PassageRows:
         """The rows (rows, size) of all passages, in order."""
         view = memoryview(self._bytes)
         try:
-            found = [view[start * self.size : (start + count) * self.size] for start, count in map(self.run, passages)]
-            joined = b"".join(found)
-            for part in found:
+            views = [view[start * self.size : (start + count) * self.size] for start, count in map(self.run, passages)]
+            joined = b"".join(views)
+            for part in views:
                 part.release()
         finally:
             view.release()  # or the buffer could not grow
@@ -94,6 +94,6 @@ class Sentences:
         spans = [self._spans[2 * start : 2 * (start + count)] for start, count in runs]
         return (
             self._rows.counts(passages),
-            np.array([place for one in spans for place in one], np.int64).reshape(-1, 2),
+            np.array([place for span in spans for place in span], np.int64).reshape(-1, 2),
             self._rows.rows(passages).view(np.int8),
         )

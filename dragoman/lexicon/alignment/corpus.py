@@ -64,8 +64,8 @@ class Inventory:
 
     def token_id(self, token: AlignmentToken) -> int:
         key = (token.word, token.term)
-        known = self._tokens.get(key)
-        return self._add(key) if known is None else known
+        existing_id = self._tokens.get(key)
+        return self._add(key) if existing_id is None else existing_id
 
     def _add(self, key: tuple[str, str]) -> int:
         word, term = key
@@ -246,9 +246,9 @@ def _number_pairs(
         return [], np.empty(0, dtype=np.int64)
     pair_keys = _unique_sorted(np.sort(np.concatenate([keys for keys, _ in numbered])))
     chunks: list[Chunk] = []
-    for number, group in enumerate(groups):
-        keys, inverse = numbered[number]
-        numbered[number] = (keys[:0], inverse[:0])
+    for group_index, group in enumerate(groups):
+        keys, inverse = numbered[group_index]
+        numbered[group_index] = (keys[:0], inverse[:0])
         numbers = np.searchsorted(pair_keys, keys).astype(np.int32)[inverse]
         position = 0
         for source, target, weights in group:

@@ -50,7 +50,7 @@ def grow_diag(forward: Posteriors, backward: Posteriors) -> Floats:
     while True:
         before = int(links.sum())
         for offset in ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)):
-            candidates = _shifted(links, offset) & both & ~links
+            candidates = _shift(links, offset) & both & ~links
             free_row = ~links.any(axis=2, keepdims=True)
             free_column = ~links.any(axis=1, keepdims=True)
             by_row = candidates & free_row & (np.cumsum(candidates & free_row, axis=2) == 1)
@@ -70,7 +70,7 @@ def _hard(posteriors: Posteriors) -> Bools:
     return links
 
 
-def _shifted(links: Bools, offset: tuple[int, int]) -> Bools:
+def _shift(links: Bools, offset: tuple[int, int]) -> Bools:
     rows, columns = links.shape[1:]
     padded = np.pad(links, ((0, 0), (1, 1), (1, 1)))
     down, right = 1 - offset[0], 1 - offset[1]
@@ -149,11 +149,11 @@ class Pruning:
 
 
 def prune(sources: Ints, targets: Ints, counts: Doubles, p_ts: Doubles, p_st: Doubles, rules: Pruning) -> Longs:
-    """Positions of the kept entries, by ascending source and descending P(target|source)."""
+    """Positions of the entries that stay, by ascending source and descending P(target|source)."""
     forward = (p_ts >= rules.min_probability) & (_ranks(sources, targets, p_ts) < rules.max_translations)
     backward = (p_st >= rules.min_probability) & (_ranks(targets, sources, p_st) < rules.max_translations)
-    kept = np.flatnonzero((forward | backward) & (counts >= rules.min_count))
-    return kept[np.lexsort((targets[kept], -p_ts[kept], sources[kept]))]
+    positions = np.flatnonzero((forward | backward) & (counts >= rules.min_count))
+    return positions[np.lexsort((targets[positions], -p_ts[positions], sources[positions]))]
 
 
 def _ranks(groups: Ints, ties: Ints, values: Doubles) -> Longs:

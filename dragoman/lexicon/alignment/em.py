@@ -22,7 +22,7 @@ from dragoman.lexicon.alignment.models import Direction, PositionModel, Posterio
 AGREEMENTS = ("none", "product", "geometric")
 _MAX_PENDING = 6
 
-Item = TypeVar("Item")
+Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
 
@@ -89,14 +89,14 @@ class Aligner:
         null = [np.zeros(direction.generated_count) for direction in self.directions]
         log_likelihoods = [0.0, 0.0]
         chunks = self.corpus.chunks
-        found = ordered(executor, lambda chunk: self.expect(chunk, agreement), chunks)
-        for chunk, expected in zip(chunks, found, strict=True):
+        expectations = map_in_order(executor, lambda chunk: self.expect(chunk, agreement), chunks)
+        for chunk, expected in zip(chunks, expectations, strict=True):
             for total, part in zip(cells, expected.cells, strict=False):
                 if part is not None:
                     np.add.at(total, expected.pairs, part)
             for side, direction in enumerate(self.directions):
                 posteriors = expected.posteriors[side]
-                generated = direction.generated(chunk).ravel().astype(np.intp)
+                generated = direction.generated_ids(chunk).ravel().astype(np.intp)
                 np.add.at(null[side], generated, expected.null[side].ravel())
                 log_likelihoods[side] += float((posteriors.log_likelihood * chunk.weights).sum())
                 self.models[side].collect(posteriors)
@@ -139,12 +139,14 @@ class Aligner:
         self.reports.append(IterationReport(direction, model, iteration, log_likelihood, perplexity))
 
 
-def ordered(executor: Executor, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Like `executor.map`, but with at most _MAX_PENDING submitted items."""
+def map_in_order(
+    executor: Executor, function: Callable[[Argument], Result], arguments: Iterable[Argument]
+) -> Iterator[Result]:
+    """Like `executor.map`, but with at most _MAX_PENDING submitted calls."""
     pending: deque[Future[Result]] = deque()
     try:
-        for item in items:
-            pending.append(executor.submit(function, item))
+        for argument in arguments:
+            pending.append(executor.submit(function, argument))
             if len(pending) >= _MAX_PENDING:
                 yield pending.popleft().result()
         while pending:

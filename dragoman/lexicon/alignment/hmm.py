@@ -48,24 +48,24 @@ class Hmm:
         self.null_rate = null_rate
         self.max_jump = max_jump
         distance = np.arange(-max_jump, max_jump + 1)
-        self.jumps: Doubles = _normalised(np.exp(-0.5 * np.abs(distance - 1)) + 0.02)
-        self.starts: Doubles = _normalised(np.exp(-0.5 * np.arange(max_jump + 1)) + 0.02)
+        self.jumps: Doubles = _normalise(np.exp(-0.5 * np.abs(distance - 1)) + 0.02)
+        self.starts: Doubles = _normalise(np.exp(-0.5 * np.arange(max_jump + 1)) + 0.02)
         self._transitions: dict[int, tuple[Floats, Floats]] = {}
         self._moves: dict[int, Doubles] = {}
         self._first: dict[int, Doubles] = {}
 
     def transitions(self, positions: int) -> tuple[Floats, Floats]:
         """First-position (I,) and transition (I, I) probabilities, from row to column; each distribution sums to 1."""
-        found = self._transitions.get(positions)
-        if found is None:
+        probabilities = self._transitions.get(positions)
+        if probabilities is None:
             first = self.starts[self._start_index(positions)]
             moves = self.jumps[self._jump_index(positions)]
-            found = (
+            probabilities = (
                 (first / first.sum()).astype(np.float32),
                 (moves / moves.sum(axis=1, keepdims=True)).astype(np.float32),
             )
-            self._transitions[positions] = found
-        return found
+            self._transitions[positions] = probabilities
+        return probabilities
 
     def _jump_index(self, positions: int) -> Longs:
         ids = np.arange(positions)
@@ -84,9 +84,9 @@ class Hmm:
         expected = _expected_moves(passes, moves, weights)
         return Posteriors(cells.transpose(1, 0, 2), empty, log_likelihood, expected)
 
-    def collect(self, found: Posteriors) -> None:
-        positions = found.cells.shape[2]
-        first, moves = found.statistics
+    def collect(self, posteriors: Posteriors) -> None:
+        positions = posteriors.cells.shape[2]
+        first, moves = posteriors.statistics
         self._first[positions] = self._first.get(positions, 0.0) + first
         self._moves[positions] = self._moves.get(positions, 0.0) + moves
 
@@ -111,17 +111,17 @@ def _forward_backward(
     forward, empty = np.empty_like(words), np.empty_like(words)
     scale = np.empty(words.shape[:2], dtype=np.float32)
     predicted: Floats = np.broadcast_to(first, words.shape[1:])
-    kept = predicted
+    message = predicted
     for j in range(length):
         np.multiply(predicted, words[j], out=forward[j])
-        np.multiply(kept, null_emission[j], out=empty[j])
-        kept = forward[j] + empty[j]
-        np.maximum(kept.sum(axis=1), TINY, out=scale[j])
+        np.multiply(message, null_emission[j], out=empty[j])
+        message = forward[j] + empty[j]
+        np.maximum(message.sum(axis=1), TINY, out=scale[j])
         inverse = (np.float32(1) / scale[j])[:, None]
         forward[j] *= inverse
         empty[j] *= inverse
-        kept *= inverse
-        predicted = kept @ moves
+        message *= inverse
+        predicted = message @ moves
     backward = np.ones_like(words)
     words /= scale[:, :, None]
     null_emission = null_emission / scale[:, :, None]
@@ -159,10 +159,10 @@ def _maximise(shares: Doubles, rows: list[tuple[Longs, Doubles]]) -> Doubles:
             rates = expected.sum(axis=1) / shares[index].sum(axis=1)
             np.add.at(bounds, index, np.broadcast_to(rates[:, None], index.shape))
         updated = np.where(bounds > 0, counts / np.maximum(bounds, 1e-300), shares)
-        shares = _normalised(np.maximum(updated, SMALLEST_SHARE))
+        shares = _normalise(np.maximum(updated, SMALLEST_SHARE))
     return shares
 
 
-def _normalised(values: Doubles) -> Doubles:
+def _normalise(values: Doubles) -> Doubles:
     result: Doubles = values / values.sum()
     return result

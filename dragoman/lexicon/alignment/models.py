@@ -39,7 +39,7 @@ class PositionModel(Protocol):
         Both may be overwritten. Thread-safe, as the model does not change.
         """
 
-    def collect(self, found: Posteriors) -> None:
+    def collect(self, posteriors: Posteriors) -> None:
         """Accumulate the statistics of these posteriors."""
 
     def update(self) -> None:
@@ -79,13 +79,13 @@ class Direction:
         """(B, J, I) pair ids."""
         return chunk.pairs.transpose(0, 2, 1) if self.inverse else chunk.pairs
 
-    def generated(self, chunk: Chunk) -> Ints:
+    def generated_ids(self, chunk: Chunk) -> Ints:
         """(B, J) classes of the generated tokens."""
         return self.generated_classes[chunk.source if self.inverse else chunk.target]
 
     def posteriors(self, chunk: Chunk, positions: PositionModel) -> Posteriors:
         return positions.posteriors(
-            self.table.cells[self.pairs(chunk)], self.table.null[self.generated(chunk)], chunk.weights
+            self.table.cells[self.pairs(chunk)], self.table.null[self.generated_ids(chunk)], chunk.weights
         )
 
     def maximise(self, cells: Doubles, null: Doubles, prior: float) -> None:
@@ -119,7 +119,7 @@ class Uniform:
         emission /= np.float32(positions)
         return _independent(emission, null / np.float32(positions))
 
-    def collect(self, found: Posteriors) -> None:
+    def collect(self, posteriors: Posteriors) -> None:
         """The model has no parameters."""
 
     def update(self) -> None:
@@ -146,27 +146,27 @@ class Diagonal:
     def prior(self, generated: int, conditioning: int) -> Floats:
         """(J, I), rows sum to 1 - null_rate."""
         shape = (generated, conditioning)
-        found = self._priors.get(shape)
-        if found is None:
+        probabilities = self._priors.get(shape)
+        if probabilities is None:
             scores = np.exp(-self.tension * _distances(*shape))
-            found = ((1 - self.null_rate) * scores / scores.sum(axis=1, keepdims=True)).astype(np.float32)
-            self._priors[shape] = found
-        return found
+            probabilities = ((1 - self.null_rate) * scores / scores.sum(axis=1, keepdims=True)).astype(np.float32)
+            self._priors[shape] = probabilities
+        return probabilities
 
     def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
         shape = emission.shape[1], emission.shape[2]
         emission *= self.prior(*shape)
-        found = _independent(emission, null * np.float32(self.null_rate))
+        posteriors = _independent(emission, null * np.float32(self.null_rate))
         if not self.optimise:
-            return found
-        mass = (found.cells * weights[:, None, None]).sum(axis=0, dtype=np.float64)
+            return posteriors
+        mass = (posteriors.cells * weights[:, None, None]).sum(axis=0, dtype=np.float64)
         distance = np.asarray((mass * _distances(*shape)).sum())
-        return found._replace(statistics=(mass.sum(axis=1), distance))
+        return posteriors._replace(statistics=(mass.sum(axis=1), distance))
 
-    def collect(self, found: Posteriors) -> None:
+    def collect(self, posteriors: Posteriors) -> None:
         if self.optimise:
-            mass, distance = found.statistics
-            shape = found.cells.shape[1], found.cells.shape[2]
+            mass, distance = posteriors.statistics
+            shape = posteriors.cells.shape[1], posteriors.cells.shape[2]
             self._mass[shape] = self._mass.get(shape, 0.0) + mass
             self._distance += float(distance)
 

@@ -33,7 +33,7 @@ from dragoman.lexicon.alignment.counts import (
     prune,
     totals,
 )
-from dragoman.lexicon.alignment.em import AGREEMENTS, Aligner, IterationReport, Stage, ordered
+from dragoman.lexicon.alignment.em import AGREEMENTS, Aligner, IterationReport, Stage, map_in_order
 from dragoman.lexicon.alignment.hmm import Hmm
 from dragoman.lexicon.alignment.models import Diagonal, PositionModel, Uniform
 
@@ -178,8 +178,8 @@ def _count(aligner: Aligner, config: AlignmentConfig, progress: Progress, execut
         return source_words[chunk.source[rows, i]], target_words[chunk.target[rows, j]], values
 
     joint = JointCounts(len(corpus.targets.words))
-    for done, found in enumerate(ordered(executor, links, corpus.chunks), 1):
-        joint.add(*found)
+    for done, weighted_links in enumerate(map_in_order(executor, links, corpus.chunks), 1):
+        joint.add(*weighted_links)
         progress("count", done, len(corpus.chunks))
     return joint
 
@@ -204,25 +204,25 @@ def _tabulate(
         )
         source_totals = np.maximum(source_totals, source_occurrences)
         target_totals = np.maximum(target_totals, target_occurrences)
-    source_order, target_order = _ranked(source_words), _ranked(target_words)
+    source_order, target_order = _rank_words(source_words), _rank_words(target_words)
     p_ts, p_st = conditionals(sources, targets, counts, source_totals, target_totals)
     sources, targets = source_order[sources], target_order[targets]
-    kept = prune(sources, targets, counts, p_ts, p_st, config.pruning)
+    positions = prune(sources, targets, counts, p_ts, p_st, config.pruning)
     return TrainedTable(
         sorted(source_words),
         sorted(target_words),
-        sources[kept],
-        targets[kept],
-        counts[kept],
-        p_ts[kept],
-        p_st[kept],
+        sources[positions],
+        targets[positions],
+        counts[positions],
+        p_ts[positions],
+        p_st[positions],
         corpus.counts,
         reports,
-        len(counts) - len(kept),
+        len(counts) - len(positions),
     )
 
 
-def _ranked(words: list[str]) -> Ints:
+def _rank_words(words: list[str]) -> Ints:
     """The rank of each word in sorted order."""
     ranks = np.empty(len(words), dtype=np.int32)
     ranks[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words), dtype=np.int32)

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.lexicon.formats.items import (
-    REJECTIONS_TOLD,
+    REJECTIONS_NAMED,
     ROWS_KEPT,
     Detected,
     Header,
-    Item,
     Notice,
     RawEntry,
+    ReadEvent,
     Rejection,
     TableFormatError,
-    shown,
+    quote,
     without_entries,
 )
 from dragoman.lexicon.table.table import Table
@@ -81,7 +81,7 @@ def is_capitals(written: str, key: str) -> bool:
     return key in (written.lower(), written.casefold(), written.translate(_DOTLESS).lower())
 
 
-def normalise(raw: Iterable[Item], source: str, target: str, threshold: float = 1e-4) -> Normalised:
+def normalise(raw: Iterable[ReadEvent], source: str, target: str, threshold: float = 1e-4) -> Normalised:
     """Fold the terms, complete and normalise the probabilities, and prune.
 
     1. Terms are folded (:func:`~dragoman.lexicon.text.tokens.fold_term`); an entry with a term without a word is left
@@ -97,10 +97,10 @@ def normalise(raw: Iterable[Item], source: str, target: str, threshold: float = 
         TableFormatError: if no entry is left, with the first lines that were left out.
         Everything that ``raw`` raises.
     """
-    collected = _Collected(source, target)
-    for item in raw:
-        collected.add(item)
-    return collected.normalised(threshold)
+    collected = _Collector(source, target)
+    for event in raw:
+        collected.add(event)
+    return collected.normalise(threshold)
 
 
 class _Terms:
@@ -115,15 +115,15 @@ class _Terms:
         """For each record that of its term as written among the texts; -1 if it is written as it is folded."""
         self._capitals = bytearray()
 
-    def number(self, term: str) -> int:
+    def record_number(self, term: str) -> int:
         """The number of a record of the folded term, or -1 for a term without a word."""
-        number = self._recent.get(term)
-        if number is None:
+        record = self._recent.get(term)
+        if record is None:
             if len(self._recent) >= _CACHED_TERMS:
                 self._recent.clear()
             folded = fold_term(term, self._language)
-            number = self._recent[term] = self._record(term, folded) if folded else -1
-        return number
+            record = self._recent[term] = self._record(term, folded) if folded else -1
+        return record
 
     def _record(self, term: str, folded: str) -> int:
         self._written.append(-1 if term == folded else self._texts.append(term))
@@ -154,7 +154,7 @@ class _Terms:
         return WrittenSide(entries, texts[entries], *self._texts.arrays())
 
 
-class _Collected:
+class _Collector:
     """All entries of a file as arrays; a missing probability is NaN."""
 
     def __init__(self, source: str, target: str) -> None:
@@ -176,16 +176,16 @@ class _Collected:
         self._p_ts = array("d")
         self._p_st = array("d")
 
-    def add(self, item: Item) -> None:
-        if not isinstance(item, RawEntry):
-            self._note(item)
+    def add(self, event: ReadEvent) -> None:
+        if not isinstance(event, RawEntry):
+            self._note(event)
             return
-        line, source, target, p_ts, p_st = item
-        s = self._sources.number(source)
-        t = self._targets.number(target)
+        line, source, target, p_ts, p_st = event
+        s = self._sources.record_number(source)
+        t = self._targets.record_number(target)
         if s < 0 or t < 0:
             side, term = ("source", source) if s < 0 else ("target", target)
-            notice = Notice(line, f"the {side} {shown(term)} has no searchable word; the entry is left out")
+            notice = Notice(line, f"the {side} {quote(term)} has no searchable word; the entry is left out")
             self._note(notice)
             self.wordless += 1
             self._leave_out(Rejection(line, notice.reason))
@@ -196,18 +196,18 @@ class _Collected:
         self._p_ts.append(np.nan if p_ts is None else p_ts)
         self._p_st.append(np.nan if p_st is None else p_st)
 
-    def _note(self, item: Item) -> None:
+    def _note(self, event: ReadEvent) -> None:
         """Keep what is no entry."""
-        if isinstance(item, Rejection):
-            self._reject(item)
-        elif isinstance(item, Notice):
+        if isinstance(event, Rejection):
+            self._reject(event)
+        elif isinstance(event, Notice):
             self.warnings_count += 1
             if len(self.warnings) < ROWS_KEPT:
-                self.warnings.append(item)
-        elif isinstance(item, Header):
-            self.header = item.columns
-        elif isinstance(item, Detected):
-            self.detected = item
+                self.warnings.append(event)
+        elif isinstance(event, Header):
+            self.header = event.columns
+        elif isinstance(event, Detected):
+            self.detected = event
 
     def _reject(self, rejection: Rejection) -> None:
         self.rejected_count += 1
@@ -216,25 +216,25 @@ class _Collected:
         self._leave_out(rejection)
 
     def _leave_out(self, line: Rejection) -> None:
-        if len(self._left_out) < REJECTIONS_TOLD:
+        if len(self._left_out) < REJECTIONS_NAMED:
             self._left_out.append(line)
 
-    def normalised(self, threshold: float) -> Normalised:
+    def normalise(self, threshold: float) -> Normalised:
         """The table of all entries. It frees them on its way, so it can be called once."""
         sources, targets = self._sources.sort(), self._targets.sort()
         s, t, p_ts, p_st, written = self._pairs(sources.ranks(), targets.ranks())
         forward, backward = _both_directions(s, t, p_ts, p_st)
-        kept = np.maximum(forward, backward) >= np.float32(threshold)
-        pruned = int(np.sum(~kept))
-        if pruned == len(kept):
+        selected = np.maximum(forward, backward) >= np.float32(threshold)
+        pruned = int(np.sum(~selected))
+        if pruned == len(selected):
             raise self._nothing_left()
         if pruned:
-            s, t, forward, backward = s[kept], t[kept], forward[kept], backward[kept]
+            s, t, forward, backward = s[selected], t[selected], forward[selected], backward[selected]
         forms = WrittenForms.none()
         if written is not None:  # pairs are in the order of the table's entries
-            first, second = (records[kept] if pruned else records for records in written)
+            first, second = (records[selected] if pruned else records for records in written)
             forms = WrittenForms(self._sources.side(first), self._targets.side(second))
-        del written, kept
+        del written, selected
         self._sources.forget()
         self._targets.forget()
         s, t = sources.firsts(s), targets.firsts(t)
@@ -297,26 +297,26 @@ class _Collected:
         return s[chosen], t[chosen]
 
 
-def _sums(given: Floats, begins: NDArray[np.bool_]) -> Floats:
+def _sums(values: Floats, begins: NDArray[np.bool_]) -> Floats:
     """The sum of the given values of each run, which begins where ``begins`` is true; NaN if none was given."""
     if begins.all():
-        return given
+        return values
     runs = np.cumsum(begins) - 1
-    known = ~np.isnan(given)
-    counts = np.bincount(runs[known], minlength=int(runs[-1]) + 1)
-    total = np.bincount(runs[known], given[known], minlength=len(counts))
+    present = ~np.isnan(values)
+    counts = np.bincount(runs[present], minlength=int(runs[-1]) + 1)
+    total = np.bincount(runs[present], values[present], minlength=len(counts))
     return np.where(counts > 0, total, np.nan)
 
 
 def _both_directions(s: Ids, t: Ids, p_ts: Floats, p_st: Floats) -> tuple[Stored, Stored]:
     bare = np.isnan(p_ts) & np.isnan(p_st)
     shares = 1.0 / np.maximum(np.bincount(s), 1)
-    forward = np.where(bare, shares[s], np.where(np.isnan(p_ts), _normalised(s, p_st), p_ts))
-    backward = np.where(np.isnan(p_st), _normalised(t, forward), p_st)
+    forward = np.where(bare, shares[s], np.where(np.isnan(p_ts), _divide_by_sums(s, p_st), p_ts))
+    backward = np.where(np.isnan(p_st), _divide_by_sums(t, forward), p_st)
     return _at_most_one(s, forward), _at_most_one(t, backward)
 
 
-def _normalised(owner: Ids, values: Floats) -> Floats:
+def _divide_by_sums(owner: Ids, values: Floats) -> Floats:
     """Each value over the sum of its owner's known values; 0 where that is 0, NaN where it is unknown."""
     totals = np.bincount(owner, np.nan_to_num(values))[owner]
     return np.divide(values, totals, out=np.where(np.isnan(values), np.nan, 0.0), where=totals > 0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import regex
 
-from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, Rejection, shown
+from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, Rejection, quote
 
 P_TS = "P(target|source)"
 P_ST = "P(source|target)"
@@ -81,9 +81,9 @@ _MOSES = {
 _ESCAPES = re.compile("|".join(_MOSES))
 
 
-def unescaped(term: str) -> str:
+def unescape(term: str) -> str:
     """A token with what Moses escapes as it was: ``d&apos;`` is ``d'``."""
-    return _ESCAPES.sub(lambda found: _MOSES[found[0]], term) if "&" in term else term
+    return _ESCAPES.sub(lambda match: _MOSES[match[0]], term) if "&" in term else term
 
 
 def is_nothing(cell: str) -> bool:
@@ -114,11 +114,13 @@ def term_of(side: str, cell: str, limits: Limits) -> str:
         kind = "lone surrogate" if "\ud800" <= forbidden[0] <= "\udfff" else "control character"
         raise Rejected(f"the {side} holds the {kind} U+{ord(forbidden[0]):04X}")
     if says_nothing(term):
-        raise Rejected(f"the {side} is {shown(term)}, which is no term")
+        raise Rejected(f"the {side} is {quote(term)}, which is no term")
     return term
 
 
-def checked(line: int, source: str, target: str, p_ts: object, p_st: object, limits: Limits) -> RawEntry | Rejection:
+def validate_entry(
+    line: int, source: str, target: str, p_ts: object, p_st: object, limits: Limits
+) -> RawEntry | Rejection:
     """An entry of one pair, or why it is none; a probability is None, a number, or text."""
     try:
         return RawEntry(
@@ -132,34 +134,35 @@ def checked(line: int, source: str, target: str, p_ts: object, p_st: object, lim
         return Rejection(line, str(fault))
 
 
-def probability(name: str, value: object, decimal: str | None = ".") -> float:
-    """The number between 0 and 1 that a value is; text with this decimal mark, either one for None, or a percentage.
+def probability(name: str, content: object, decimal: str | None = ".") -> float:
+    """The number between 0 and 1 that ``content`` is: a number, or text with this decimal mark (None: either one) or a
+    percentage.
 
     Raises:
         Rejected: it is none.
     """
-    number = _number(name, value, decimal)
-    if 0 <= number <= 1:
-        return abs(number)
-    if not math.isfinite(number):
-        raise Rejected(f"{name} is {number}, not a number between 0 and 1")
-    if number < 0:
-        raise Rejected(f"{name} is negative: {shown(value)}")
-    raise Rejected(f"{name} is over 1: {shown(value)}")
+    figure = _parse_number(name, content, decimal)
+    if 0 <= figure <= 1:
+        return abs(figure)
+    if not math.isfinite(figure):
+        raise Rejected(f"{name} is {figure}, not a number between 0 and 1")
+    if figure < 0:
+        raise Rejected(f"{name} is negative: {quote(content)}")
+    raise Rejected(f"{name} is over 1: {quote(content)}")
 
 
-def _number(name: str, value: object, decimal: str | None) -> float:
-    if not isinstance(value, str):
+def _parse_number(name: str, content: object, decimal: str | None) -> float:
+    if not isinstance(content, str):
         try:
-            return float(value)  # type: ignore[arg-type]
+            return float(content)  # type: ignore[arg-type]
         except OverflowError:
-            return math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    text = value.strip()
+            return math.inf if content > 0 else -math.inf  # type: ignore[operator]
+    text = content.strip()
     bare = _PERCENT.sub("", text) if "%" in text else text
     if not _NUMBER.fullmatch(bare) or (decimal is not None and (",." if decimal == "." else ".,")[0] in bare):
         if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
             raise Rejected(f"{name} is {text}, not a number between 0 and 1")
-        raise Rejected(f"{name} must be a number between 0 and 1, not {shown(text)}")
+        raise Rejected(f"{name} must be a number between 0 and 1, not {quote(text)}")
     return float(bare.replace(",", ".")) / (100 if bare != text else 1)
 
 
@@ -192,20 +195,20 @@ def translations(source: str, target: str) -> tuple[list[str], list[str]]:
     """The terms of two cells. ``Herzinfarkt, Herzanfall`` beside one term is two; commas on both sides are part of
     phrases where they are as many (``Paris, Texas``); semicolons, lines and slashes with spaces always divide.
     """
-    left, right = _divided(source), _divided(target)
+    left, right = _divide(source), _divide(target)
     if len(left) == len(right) == 1:
-        one, other = _at_commas(source), _at_commas(target)
-        if len(one) != len(other):
-            left, right = one, other
+        left_parts, right_parts = _at_commas(source), _at_commas(target)
+        if len(left_parts) != len(right_parts):
+            left, right = left_parts, right_parts
     else:
         left = [term for part in left for term in _at_commas(part)]
         right = [term for part in right for term in _at_commas(part)]
     return _distinct(left), _distinct(right)
 
 
-def _divided(cell: str) -> list[str]:
+def _divide(cell: str) -> list[str]:
     if _NUMBERED.search(cell) and len(parts := [part for part in _NUMBERED.split(cell) if part.strip(" ,;\n")]) > 1:
-        return [piece for part in parts for piece in _divided(part.strip(" ,;\n"))]
+        return [piece for part in parts for piece in _divide(part.strip(" ,;\n"))]
     parts = [_BULLET.sub("", part.strip()) for part in _STRONG.split(cell)]
     return [part for part in parts if part] or [cell]
 
@@ -223,13 +226,13 @@ def _at_commas(cell: str) -> list[str]:
 
 
 def _distinct(terms: list[str]) -> list[str]:
-    kept = [term for term in terms if not is_nothing(term)]
-    return list(dict.fromkeys(kept or terms[:1]))
+    meaningful = [term for term in terms if not is_nothing(term)]
+    return list(dict.fromkeys(meaningful or terms[:1]))
 
 
 def pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
     """Every term of the one cell with every term of the other."""
     left, right = translations(source, target)
-    for one in left[:_MOST_TRANSLATIONS]:
-        for other in right[:_MOST_TRANSLATIONS]:
-            yield one, other
+    for left_term in left[:_MOST_TRANSLATIONS]:
+        for right_term in right[:_MOST_TRANSLATIONS]:
+            yield left_term, right_term

@@ -13,7 +13,16 @@ from dragoman.lexicon.formats.detection.columns import Layout
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.detection.headers import read_header
 from dragoman.lexicon.formats.detection.names import language_of_code, same
-from dragoman.lexicon.formats.items import Choices, Detected, Header, Item, Limits, Notice, Rejection, TableFormatError
+from dragoman.lexicon.formats.items import (
+    Choices,
+    Detected,
+    Header,
+    Limits,
+    Notice,
+    ReadEvent,
+    Rejection,
+    TableFormatError,
+)
 from dragoman.lexicon.formats.records import SPACES, Record, records
 from dragoman.lexicon.formats.rows import Manner, read_rows
 
@@ -33,21 +42,23 @@ def read_delimited(
     choices: Choices,
     limits: Limits,
     witness: Witness,
-) -> Iterator[Item]:
-    """The items of a file of columns, of this format or, for ``auto``, of the one that its first lines show.
+) -> Iterator[ReadEvent]:
+    """What reading a file of columns gives, of this format or, for ``auto``, of the one that its first lines show.
 
     Raises (while iterating):
         TableFormatError: what separates the columns, or what they are, is not clear.
     """
     first = list(islice(lines, SAMPLE_LINES))
     comments, first, choices, direction = _without_preface(first, languages, choices)
-    sample = [one for one in first if isinstance(one, tuple) and one[1].strip()]
+    sample = [numbered_line for numbered_line in first if isinstance(numbered_line, tuple) and numbered_line[1].strip()]
     kind = _kind(format, sample, choices, comments)
-    every = chain(first, lines)
+    all_lines = chain(first, lines)
     if kind in SPACED:
         manner = Manner(kind, encoding, SPACES, single=True)
-        decide = _Spaced(kind, languages, choices, witness)
-        yield from read_rows(records(every, SPACES, limits), manner, languages, choices, limits, witness, decide.layout)
+        decide = _SpacedColumns(kind, languages, choices, witness)
+        yield from read_rows(
+            records(all_lines, SPACES, limits), manner, languages, choices, limits, witness, decide.layout
+        )
         return
     separator = _separator(kind, sample, languages, choices)
     if kind == "auto":
@@ -55,14 +66,14 @@ def read_delimited(
     if direction is not None and choices.columns is None:
         choices = Choices(choices.encoding, choices.separator, choices.decimal, direction, choices.header)
     manner = Manner(kind, encoding, separator, dictionary=kind == "dictcc")
-    for item in read_rows(records(every, separator, limits), manner, languages, choices, limits, witness):
-        yield _named(item) if isinstance(item, Detected) and format == "auto" else item
+    for event in read_rows(records(all_lines, separator, limits), manner, languages, choices, limits, witness):
+        yield _name_deepl(event) if isinstance(event, Detected) and format == "auto" else event
 
 
-def _named(found: Detected) -> Detected:
+def _name_deepl(detected: Detected) -> Detected:
     """What is told of a file, with the format of DeepL's glossaries where the languages stand in each line."""
-    deepl = found.separator == "," and "source_language" in (found.columns or ())
-    return replace(found, format="deepl") if deepl else found
+    deepl = detected.separator == "," and "source_language" in (detected.columns or ())
+    return replace(detected, format="deepl") if deepl else detected
 
 
 def _without_preface(
@@ -74,23 +85,23 @@ def _without_preface(
     """
     comments: list[str] = []
     direction = None
-    for place, one in enumerate(first):
-        if isinstance(one, Rejection) or not one[1].strip():
+    for place, numbered_line in enumerate(first):
+        if isinstance(numbered_line, Rejection) or not numbered_line[1].strip():
             continue
-        number, line = one
-        if number == 1 and (told := separators.said(line)) is not None:
+        line_number, line = numbered_line
+        if line_number == 1 and (separator := separators.parse_separator_line(line)) is not None:
             choices = Choices(
-                choices.encoding, choices.separator or told, choices.decimal, choices.columns, choices.header
+                choices.encoding, choices.separator or separator, choices.decimal, choices.columns, choices.header
             )
             continue
         if not _is_comment(line, first[place + 1 : place + 20]):
             return comments, first[place:], choices, direction
         header = _commented_header(line, languages)
         if header is not None:
-            return comments, [(number, header), *first[place + 1 :]], choices, direction
+            return comments, [(line_number, header), *first[place + 1 :]], choices, direction
         comments.append(line)
-        if (found := _DICT_CC.match(line)) is not None:
-            direction = _direction_of((found[1], found[2]), languages, number)
+        if (match := _DICT_CC.match(line)) is not None:
+            direction = _direction_of((match[1], match[2]), languages, line_number)
     return comments, [], choices, direction
 
 
@@ -100,8 +111,10 @@ def _is_comment(line: str, after: Sequence[Numbered]) -> bool:
         return False
     if line.startswith(("# ", "##", "#!", "// ")) or line.strip() == "#":
         return not line.startswith(("#\t", "#,", "#;")) or line.strip() == "#"
-    rest = [one[1] for one in after if isinstance(one, tuple)]
-    return not any(mark in line for mark in "\t;,|") and any(mark in one for one in rest for mark in "\t;,|")
+    rest = [numbered_line[1] for numbered_line in after if isinstance(numbered_line, tuple)]
+    return not any(mark in line for mark in "\t;,|") and any(
+        mark in following for following in rest for mark in "\t;,|"
+    )
 
 
 def _commented_header(line: str, languages: tuple[str, str]) -> str | None:
@@ -116,11 +129,11 @@ def _commented_header(line: str, languages: tuple[str, str]) -> str | None:
 
 
 def _direction_of(codes: tuple[str, str], languages: tuple[str, str], line: int) -> tuple[str, ...]:
-    found = tuple(language_of_code(code) for code in codes)
-    wanted = tuple(same(code) for code in languages)
-    if found == wanted:
+    file_languages = tuple(language_of_code(code) for code in codes)
+    table_languages = tuple(same(code) for code in languages)
+    if file_languages == table_languages:
         return ("source", "target")
-    if found == wanted[::-1]:
+    if file_languages == table_languages[::-1]:
         return ("target", "source")
     raise TableFormatError(
         f"the file is of {codes[0]} and {codes[1]}, and the table of {languages[0]} and {languages[1]}", line
@@ -156,9 +169,9 @@ def _separator(kind: str, sample: Sequence[tuple[int, str]], languages: tuple[st
         return choices.separator
     if kind == "tsv":
         return "\t"
-    found = separators.detect(sample, languages, {"csv": ",", "deepl": ",", "dictcc": "\t"}.get(kind))
-    if found is not None:
-        return found
+    separator = separators.detect(sample, languages, {"csv": ",", "deepl": ",", "dictcc": "\t"}.get(kind))
+    if separator is not None:
+        return separator
     if kind == "auto" and sample:
         raise TableFormatError(
             "no tab, comma, semicolon or bar separates columns: say what does with separator=, or the format",
@@ -167,7 +180,7 @@ def _separator(kind: str, sample: Sequence[tuple[int, str]], languages: tuple[st
     return "\t" if kind in ("auto", "dictcc", "google") else ","
 
 
-class _Spaced:
+class _SpacedColumns:
     """The layout of lines of single words: which side is first, and of which the number is the probability.
 
     GIZA and MUSE write the source first and P(second|first); Moses writes in ``lex.e2f`` and ``lex.f2e`` the word that
@@ -188,21 +201,21 @@ class _Spaced:
         width = 2 if self._kind == "muse" else 3
         whole = [row.cells for row in rows if len(row.cells) == width]
         header = self._header(rows, width)
-        data = [cells for cells in whole if header is None or cells is not rows[0].cells]
-        if len(data) >= 2 and any(
-            sum(as_number(row[j]) is not None for row in data) >= 0.9 * len(data) for j in (0, 1)
+        entry_rows = [cells for cells in whole if header is None or cells is not rows[0].cells]
+        if len(entry_rows) >= 2 and any(
+            sum(as_number(row[j]) is not None for row in entry_rows) >= 0.9 * len(entry_rows) for j in (0, 1)
         ):
             raise TableFormatError(
                 "the words are numbers: a table of word numbers needs its words first (GIZA++'s .vcb files)"
             )
-        roles, notices = self._roles(data, width, header)
+        roles, notices = self._roles(entry_rows, width, header)
         layout = Layout(list(roles), notices=notices)
         if header is not None:
             layout.header, layout.header_line, layout.data_from = header.columns, rows[0].line, rows[0].line + 1
         if width == 3:
-            layout.decimal = self._choices.decimal or ("," if any("," in row[2] for row in data) else ".")
-        own = dict(zip(("source", "target"), self._languages, strict=True))
-        layout.languages = [own.get(role or "") for role in layout.roles]
+            layout.decimal = self._choices.decimal or ("," if any("," in row[2] for row in entry_rows) else ".")
+        table_languages = dict(zip(("source", "target"), self._languages, strict=True))
+        layout.languages = [table_languages.get(role or "") for role in layout.roles]
         return layout
 
     def _header(self, rows: Sequence[Record], width: int) -> Header | None:
@@ -214,24 +227,24 @@ class _Spaced:
         return None
 
     def _roles(
-        self, data: Sequence[list[str]], width: int, header: Header | None
+        self, entry_rows: Sequence[list[str]], width: int, header: Header | None
     ) -> tuple[Sequence[str | None], list[Notice]]:
         if self._choices.columns is not None:
             chosen = [None if role in ("-", "_") else role for role in self._choices.columns]
             return [*chosen, *[None] * (width - len(chosen))], []
         named = None if header is None else read_header(header.columns, self._languages)
-        swapped = named.roles[0] == "target" if named is not None else self._swapped(data)
+        swapped = named.roles[0] == "target" if named is not None else self._is_swapped(entry_rows)
         sides = ["target", "source"] if swapped else ["source", "target"]
         if width == 2:
             return sides, _notices(swapped and named is None)
-        given_first = self._given_first(data, swapped)
+        given_first = self._given_first(entry_rows, swapped)
         of_source = given_first != swapped  # the side that is given: P(target|source) is given the source
         return [*sides, "probability" if of_source else "inverse_probability"], _notices(
             swapped and self._kind != "moses"
         )
 
-    def _swapped(self, data: Sequence[list[str]]) -> bool:
-        rows = [(row[0], row[1]) for row in data if "NULL" not in row[:2]][:ROWS]
+    def _is_swapped(self, entry_rows: Sequence[list[str]]) -> bool:
+        rows = [(row[0], row[1]) for row in entry_rows if "NULL" not in row[:2]][:ROWS]
         direction = self._witness.direction(rows)
         if direction is Direction.UNCLEAR or (direction is not Direction.SWAPPED and self._kind == "moses"):
             if self._kind == "moses" and self._witness.direction([row[::-1] for row in rows]) is not Direction.SWAPPED:
@@ -243,9 +256,9 @@ class _Spaced:
                 )
         return direction is Direction.SWAPPED
 
-    def _given_first(self, data: Sequence[list[str]], swapped: bool) -> bool:
+    def _given_first(self, entry_rows: Sequence[list[str]], swapped: bool) -> bool:
         """Whether the numbers are probabilities given the first word, not given the second."""
-        by_first, by_second = _most(data, 0), _most(data, 1)
+        by_first, by_second = _most(entry_rows, 0), _most(entry_rows, 1)
         if by_first <= _SUMS < by_second:
             return True
         if by_second <= _SUMS < by_first:
@@ -257,9 +270,9 @@ def _notices(swapped: bool) -> list[Notice]:
     return [Notice(1, "the columns are the other way round: the second is read as the source")] if swapped else []
 
 
-def _most(data: Sequence[list[str]], place: int) -> float:
+def _most(entry_rows: Sequence[list[str]], place: int) -> float:
     """The largest sum of the numbers of one word of a side."""
     sums: dict[str, float] = {}
-    for row in data:
+    for row in entry_rows:
         sums[row[place]] = sums.get(row[place], 0.0) + (as_number(row[2]) or 0.0)
     return max(sums.values(), default=0.0)

@@ -12,7 +12,7 @@ from itertools import product
 from dragoman.lexicon.formats.cells import translations, without_notes
 from dragoman.lexicon.formats.detection.names import language_of_code, same
 from dragoman.lexicon.formats.items import Limits, Rejection
-from dragoman.lexicon.formats.markup import Path, XmlReader
+from dragoman.lexicon.formats.xml_reader import Path, XmlReader
 
 _TERMS = 200
 _TRANSLATION = ("trans", "translation")
@@ -31,7 +31,7 @@ def freedict_pairs(
     Raises (while iterating):
         TableFormatError: naming the line, for XML that is not well-formed or declares entities.
     """
-    return _Reader(limits, languages).read(content)
+    return _Reader(limits, languages).read_entries(content)
 
 
 class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
@@ -44,13 +44,13 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         self._translations: list[str] = []
         self._definitions: list[str] = []
 
-    def begun(self, name: str, attributes: dict[str, str], path: Path) -> None:
+    def begin_element(self, name: str, attributes: dict[str, str], path: Path) -> None:
         if name == "entry":
             self._entry_line = self.line
             self._fault = ""
             self._headwords, self._translations, self._definitions = [], [], []
 
-    def wanted(self, name: str, path: Path) -> bool:
+    def wants_text(self, name: str, path: Path) -> bool:
         """Whether the element just begun is a headword, a translation or a definition of an entry."""
         if name not in ("orth", "quote", "tr", "def"):
             return False
@@ -61,10 +61,12 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         if len(inside) < 2:
             return False
         if name == "orth":
-            return all(name == "form" and given.get("type") not in _INFLECTED for name, given in inside[:-1])
+            return all(name == "form" and attributes.get("type") not in _INFLECTED for name, attributes in inside[:-1])
         parent = inside[-2][0]
         return parent == ("cit" if name == "quote" else "trans") and all(
-            given.get("type") in _TRANSLATION and self._ours(given) for name, given in inside if name == "cit"
+            attributes.get("type") in _TRANSLATION and self._ours(attributes)
+            for name, attributes in inside
+            if name == "cit"
         )
 
     def _ours(self, attributes: dict[str, str]) -> bool:
@@ -81,20 +83,20 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         elif text and not (too_long and name == "def"):
             terms.append(text)
 
-    def ended(self, name: str) -> None:
+    def end_element(self, name: str) -> None:
         if name != "entry":
             return
-        given = self._translations or self._of_definitions()
+        targets = self._translations or self._of_definitions()
         fault = self._fault
         if not self._headwords:
             fault = fault or "the entry has no headword"
-        elif not given:
+        elif not targets:
             fault = fault or "the entry has no translation"
         if fault:
-            self.found.append(Rejection(self._entry_line, fault))
+            self.entries.append(Rejection(self._entry_line, fault))
         else:
-            pairs = product(dict.fromkeys(self._headwords), dict.fromkeys(given))
-            self.found.extend((self._entry_line, *pair) for pair in pairs)
+            pairs = product(dict.fromkeys(self._headwords), dict.fromkeys(targets))
+            self.entries.extend((self._entry_line, *pair) for pair in pairs)
 
     def _of_definitions(self) -> list[str]:
         """The terms of the definitions, several of which stand in one with commas or semicolons between."""
@@ -102,5 +104,5 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection]):
         terms = [term for text in texts for term in translations("", " ".join(text.split()))[1]]
         return [term for term in terms if term][:_TERMS]
 
-    def undeclared(self, reason: str) -> None:
+    def note_undeclared(self, reason: str) -> None:
         self._fault = reason

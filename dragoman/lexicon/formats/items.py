@@ -15,7 +15,7 @@ SKIPPED = ("-", "_")
 """How a column is named that is passed over."""
 ROWS_KEPT = 1000
 """Of rejections and warnings the first so many are kept."""
-REJECTIONS_TOLD = 5
+REJECTIONS_NAMED = 5
 """How many rejected lines an error tells."""
 
 
@@ -96,7 +96,7 @@ class Detected:
     """The language of each column; without columns, of the terms and their translations as the file has them."""
 
 
-Item = RawEntry | Rejection | Header | Notice | Detected
+ReadEvent = RawEntry | Rejection | Header | Notice | Detected
 
 
 class TableFormatError(ValueError):
@@ -120,12 +120,12 @@ def without_entries(rejected: Sequence[Rejection], count: int) -> TableFormatErr
     """The error of a file without an entry: it tells the first of ``count`` rejected lines, and why each was."""
     if not count:
         return TableFormatError("the file holds no entry")
-    told = [f"line {one.line}: {one.reason}" for one in rejected[:REJECTIONS_TOLD]]
-    more = f"; and {count - len(told)} more" if count > len(told) else ""
-    return TableFormatError(f"no line of the file is an entry: {'; '.join(told)}{more}")
+    reasons = [f"line {rejection.line}: {rejection.reason}" for rejection in rejected[:REJECTIONS_NAMED]]
+    more = f"; and {count - len(reasons)} more" if count > len(reasons) else ""
+    return TableFormatError(f"no line of the file is an entry: {'; '.join(reasons)}{more}")
 
 
-def shown(value: object) -> str:
-    """A value as an error message quotes it, cut where it is long."""
-    text = value if isinstance(value, str) else str(value)
+def quote(content: object) -> str:
+    """``content`` as an error message quotes it, cut where it is long."""
+    text = content if isinstance(content, str) else str(content)
     return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -8,19 +8,19 @@ from itertools import chain, islice
 from typing import Any
 
 from dragoman import deadline
-from dragoman.lexicon.formats.cells import checked
+from dragoman.lexicon.formats.cells import validate_entry
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.detection.headers import read_header
 from dragoman.lexicon.formats.items import (
     Choices,
     Detected,
-    Item,
     Limits,
     Notice,
+    ReadEvent,
     Rejected,
     Rejection,
     TableFormatError,
-    shown,
+    quote,
 )
 
 KEYS = ("source", "target", "probability", "inverse_probability")
@@ -36,18 +36,32 @@ def read_jsonlines(
     choices: Choices,
     limits: Limits,
     witness: Witness,
-) -> Iterator[Item]:
-    """The items of a file of JSON objects.
+) -> Iterator[ReadEvent]:
+    """What reading a file of JSON objects gives.
 
     Raises (while iterating):
         TableFormatError: the fields are evidently the other way round, or the file is one JSON array.
     """
     first = list(islice(lines, _SAMPLE))
-    sample = [_decoded(one[1]) for one in first if isinstance(one, tuple) and not one[1].isspace()]
-    if sample and sample[0] is None and any(isinstance(one, tuple) and one[1].lstrip()[:1] == "[" for one in first[:1]):
+    sample = [
+        _decode(numbered_line[1])
+        for numbered_line in first
+        if isinstance(numbered_line, tuple) and not numbered_line[1].isspace()
+    ]
+    if (
+        sample
+        and sample[0] is None
+        and any(
+            isinstance(numbered_line, tuple) and numbered_line[1].lstrip()[:1] == "[" for numbered_line in first[:1]
+        )
+    ):
         raise TableFormatError("the file is a JSON array: send one object a line", 1)
-    fields = _Fields([one for one in sample if one is not None], languages)
-    rows = [(str(one[fields.source]), str(one[fields.target])) for one in sample if one and fields.both(one)][:ROWS]
+    fields = _Fields([members for members in sample if members is not None], languages)
+    rows = [
+        (str(members[fields.source]), str(members[fields.target]))
+        for members in sample
+        if members and fields.both(members)
+    ][:ROWS]
     direction = Direction.STRAIGHT if fields.by_language else witness.direction(rows)
     if direction in (Direction.SWAPPED, Direction.UNCLEAR) and choices.columns is None:
         raise TableFormatError(
@@ -55,11 +69,11 @@ def read_jsonlines(
             f" {languages[0]}: exchange the languages, or say columns=source,target if they are right"
         )
     yield Detected("jsonl", encoding, languages=languages)
-    for one in deadline.check_each(chain(first, lines), interval=2000):
-        if isinstance(one, Rejection):
-            yield one
-        elif not one[1].isspace():
-            yield from fields.read(one[0], one[1], limits)
+    for numbered_line in deadline.check_each(chain(first, lines), interval=2000):
+        if isinstance(numbered_line, Rejection):
+            yield numbered_line
+        elif not numbered_line[1].isspace():
+            yield from fields.read_entry(numbered_line[0], numbered_line[1], limits)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -88,7 +102,7 @@ def _object(line: str) -> dict[str, Any]:
     return members
 
 
-def _decoded(line: str) -> dict[str, Any] | None:
+def _decode(line: str) -> dict[str, Any] | None:
     try:
         return _object(line)
     except Rejected:
@@ -102,20 +116,20 @@ class _Fields:
         self.source, self.target, self.p_ts, self.p_st = KEYS
         self.by_language = False
         self._noted: set[str] = set()
-        keys = list(dict.fromkeys(key for one in sample for key in list(one)[:_MOST_FIELDS]))[:_MOST_FIELDS]
+        keys = list(dict.fromkeys(key for members in sample for key in list(members)[:_MOST_FIELDS]))[:_MOST_FIELDS]
         if not keys:
             return
         named = "source" in keys and "target" in keys
         try:
-            found = read_header(keys, languages)
+            header = read_header(keys, languages)
         except TableFormatError as fault:
             if named:
                 return
             raise TableFormatError(fault.reason.replace("the header names", "the fields are"), 1) from fault
-        if found is None:
+        if header is None:
             return
-        self.by_language = not found.directed and not named
-        for key, role in zip(keys, found.roles, strict=True):
+        self.by_language = not header.directed and not named
+        for key, role in zip(keys, header.roles, strict=True):
             if role == "source" and not named:
                 self.source = key
             elif role == "target" and not named:
@@ -128,20 +142,25 @@ class _Fields:
     def both(self, members: dict[str, Any]) -> bool:
         return isinstance(members.get(self.source), str) and isinstance(members.get(self.target), str)
 
-    def read(self, number: int, line: str, limits: Limits) -> Iterator[Item]:
+    def read_entry(self, line_number: int, line: str, limits: Limits) -> Iterator[ReadEvent]:
         try:
             members = _object(line)
             self._check(members)
         except Rejected as fault:
-            yield Rejection(number, str(fault))
+            yield Rejection(line_number, str(fault))
             return
         for key in members:
             other = key not in (self.source, self.target, self.p_ts, self.p_st)
             if other and key not in self._noted and len(self._noted) < _MOST_FIELDS:
                 self._noted.add(key)
-                yield Notice(number, f"the field {shown(key)} is ignored")
-        yield checked(
-            number, members[self.source], members[self.target], members.get(self.p_ts), members.get(self.p_st), limits
+                yield Notice(line_number, f"the field {quote(key)} is ignored")
+        yield validate_entry(
+            line_number,
+            members[self.source],
+            members[self.target],
+            members.get(self.p_ts),
+            members.get(self.p_st),
+            limits,
         )
 
     def _check(self, members: dict[str, Any]) -> None:
@@ -151,6 +170,6 @@ class _Fields:
             if not isinstance(members[key], str):
                 raise Rejected(f"{key} must be a string")
         for key in (self.p_ts, self.p_st):
-            value = members.get(key)
-            if isinstance(value, bool) or not isinstance(value, int | float | None):
+            probability = members.get(key)
+            if isinstance(probability, bool) or not isinstance(probability, int | float | None):
                 raise Rejected(f"{key} must be a number between 0 and 1")

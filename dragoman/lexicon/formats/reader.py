@@ -32,25 +32,25 @@ from itertools import islice
 from typing import Literal, get_args
 
 from dragoman.lexicon.formats import spreadsheets
-from dragoman.lexicon.formats.cells import checked
+from dragoman.lexicon.formats.cells import validate_entry
 from dragoman.lexicon.formats.delimited import read_delimited
 from dragoman.lexicon.formats.detection import encodings
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.freedict import freedict_pairs
 from dragoman.lexicon.formats.items import (
-    REJECTIONS_TOLD,
+    REJECTIONS_NAMED,
     Choices,
     Detected,
     Header,
-    Item,
     Limits,
     Notice,
     Odds,
     RawEntry,
+    ReadEvent,
     Rejection,
     TableFormatError,
     TableTooLarge,
-    shown,
+    quote,
     without_entries,
 )
 from dragoman.lexicon.formats.jsonlines import read_jsonlines
@@ -64,10 +64,10 @@ __all__ = [
     "Detected",
     "Format",
     "Header",
-    "Item",
     "Limits",
     "Notice",
     "RawEntry",
+    "ReadEvent",
     "Rejection",
     "TableFormatError",
     "TableTooLarge",
@@ -107,7 +107,7 @@ def read(
     languages: tuple[str, str] | None = None,
     choices: Choices | None = None,
     odds: Odds | None = None,
-) -> Iterator[Item]:
+) -> Iterator[ReadEvent]:
     """Read a file given as chunks of bytes of any size, without holding more than its head and a block of it.
 
     ``languages`` are the codes of source and target, by which columns and encodings are told; ``odds`` is what a
@@ -122,21 +122,21 @@ def read(
             to be read; then the message names the parameter that says so.
     """
     if format not in FORMATS:
-        raise ValueError(f"unknown table format {shown(format)}: choose one of {', '.join(FORMATS)}")
+        raise ValueError(f"unknown table format {quote(format)}: choose one of {', '.join(FORMATS)}")
     limits = limits or Limits()
     reader = _Reader(format, limits, languages or _NO_LANGUAGES, choices or Choices(), odds)
     entries = rejections = 0
     first: list[Rejection] = []
-    for item in reader.items(blocks(chunks, limits, gzip)):
-        if isinstance(item, Rejection):
+    for event in reader.events(blocks(chunks, limits, gzip)):
+        if isinstance(event, Rejection):
             rejections += 1
-            if not entries and rejections <= REJECTIONS_TOLD:
-                first.append(item)
-        elif isinstance(item, RawEntry):
+            if not entries and rejections <= REJECTIONS_NAMED:
+                first.append(event)
+        elif isinstance(event, RawEntry):
             entries += 1
             if entries > limits.entries:
-                raise TableTooLarge(f"the file holds more than {limits.entries:,} entries", item.line)
-        yield item
+                raise TableTooLarge(f"the file holds more than {limits.entries:,} entries", event.line)
+        yield event
     if not entries:
         raise without_entries(first, rejections)
 
@@ -151,7 +151,7 @@ class _Reader:
         self._choices = choices
         self._witness = Witness(languages, odds)
 
-    def items(self, content: Iterator[bytes]) -> Iterator[Item]:
+    def events(self, content: Iterator[bytes]) -> Iterator[ReadEvent]:
         start, whole, content = head(content, encodings.HEAD_BYTES)
         if self._format in _SHEETS or (self._format == "auto" and start.startswith(ZIP)):
             return self._sheet(content)
@@ -172,16 +172,16 @@ class _Reader:
             numbered, format, encoding.name, self._languages, self._choices, self._limits, self._witness
         )
 
-    def _sheet(self, content: Iterator[bytes]) -> Iterator[Item]:
+    def _sheet(self, content: Iterator[bytes]) -> Iterator[ReadEvent]:
         file, sheet = spreadsheets.open_sheet(content, self._format, self._limits)
         with file:
             manner = Manner(sheet.format)
-            found = read_rows(sheet.rows, manner, self._languages, self._choices, self._limits, self._witness)
-            yield from islice(found, 1)
+            events = read_rows(sheet.rows, manner, self._languages, self._choices, self._limits, self._witness)
+            yield from islice(events, 1)
             yield from sheet.notices
-            yield from found
+            yield from events
 
-    def _markup(self, content: Iterator[bytes], format: str, encoding: str) -> Iterator[Item]:
+    def _markup(self, content: Iterator[bytes], format: str, encoding: str) -> Iterator[ReadEvent]:
         """The pairs of a dictionary or a term base; the first ones tell whether they are the other way round."""
         if format == "tbx":
             pairs = termbase_pairs(content, self._languages, self._limits)
@@ -193,7 +193,7 @@ class _Reader:
         columns = self._choices.columns
         swapped = columns is not None and columns[:2] == ("target", "source")
         if columns is None:
-            direction = self._witness.direction([(one[1], one[2]) for one in first if isinstance(one, tuple)])
+            direction = self._witness.direction([(pair[1], pair[2]) for pair in first if isinstance(pair, tuple)])
             if direction is Direction.UNCLEAR:
                 raise TableFormatError(
                     "the headwords may be of the target language: say columns=source,target or columns=target,source"
@@ -204,14 +204,14 @@ class _Reader:
         if swapped and columns is None:
             yield Notice(1, f"the headwords are read as the target, {self._languages[1]}, as they evidently are")
         for part in (first, pairs):
-            for one in part:
-                yield self._entry((one[0], one[2], one[1]) if swapped and isinstance(one, tuple) else one)
+            for pair in part:
+                yield self._entry((pair[0], pair[2], pair[1]) if swapped and isinstance(pair, tuple) else pair)
 
-    def _entry(self, item: tuple[int, str, str] | Rejection | Notice) -> Item:
-        if not isinstance(item, tuple):
-            return item
-        line, source, target = item
-        return checked(line, source, target, None, None, self._limits)
+    def _entry(self, pair: tuple[int, str, str] | Rejection | Notice) -> ReadEvent:
+        if not isinstance(pair, tuple):
+            return pair
+        line, source, target = pair
+        return validate_entry(line, source, target, None, None, self._limits)
 
 
 def _by_content(text: str) -> str:
@@ -228,7 +228,7 @@ def _by_content(text: str) -> str:
             return _ROOTS[name]
         if text.startswith(("<?xml", "<!DOCTYPE")):
             advice = "; dragoman table train makes a table of aligned text" if name == "tmx" else ""
-            raise TableFormatError(f"XML of the kind {shown(name)} is not read: send TBX or TEI{advice}", 1)
+            raise TableFormatError(f"XML of the kind {quote(name)} is not read: send TBX or TEI{advice}", 1)
     if text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", ""):
         return "jsonl"
     if text.startswith("[") and text[1:].lstrip()[:1] in ("{", "["):

@@ -33,23 +33,23 @@ def records(
     A quote that never ends does not swallow what follows: its line alone is a rejection, or, between tabs, where most
     programs do not quote, taken as it is.
     """
-    source = _Pushed(iter(lines))
-    for item in source:
-        if isinstance(item, Rejection):
-            yield item
+    source = _PushbackLines(iter(lines))
+    for numbered_line in source:
+        if isinstance(numbered_line, Rejection):
+            yield numbered_line
             continue
-        number, line = item
+        line_number, line = numbered_line
         if not line or line.isspace():
             continue
         if separator == SPACES:
-            yield Record(number, _RUNS.split(line.strip(" \t")))
+            yield Record(line_number, _RUNS.split(line.strip(" \t")))
         elif '"' not in line:
-            yield Record(number, line.split(separator))
+            yield Record(line_number, line.split(separator))
         else:
-            yield _quoted(number, line, source, separator, limits)
+            yield _read_quoted(line_number, line, source, separator, limits)
 
 
-class _Pushed(Iterator["tuple[int, str] | Rejection"]):
+class _PushbackLines(Iterator["tuple[int, str] | Rejection"]):
     """Lines of which some can be put back."""
 
     def __init__(self, lines: Lines) -> None:
@@ -59,53 +59,55 @@ class _Pushed(Iterator["tuple[int, str] | Rejection"]):
     def __next__(self) -> tuple[int, str] | Rejection:
         return self._back.popleft() if self._back else next(self._lines)
 
-    def put_back(self, items: list[tuple[int, str] | Rejection]) -> None:
-        self._back.extendleft(reversed(items))
+    def put_back(self, lines: list[tuple[int, str] | Rejection]) -> None:
+        self._back.extendleft(reversed(lines))
 
 
-def _quoted(number: int, line: str, source: _Pushed, separator: str, limits: Limits) -> Record | Rejection:
-    taken, text = _whole_record(number, line, source, limits)
+def _read_quoted(
+    line_number: int, line: str, source: _PushbackLines, separator: str, limits: Limits
+) -> Record | Rejection:
+    taken, text = _whole_record(line_number, line, source, limits)
     fault = "unexpected end of data"
     if text.count('"') % 2 == 0 or not taken:
         try:
-            return Record(number, _parsed(text, separator))
+            return Record(line_number, _parse_cells(text, separator))
         except csv.Error as error:
             fault = str(error)
     source.put_back(taken)
     if taken:
         try:
-            return Record(number, _parsed(line, separator))
+            return Record(line_number, _parse_cells(line, separator))
         except csv.Error as error:
             fault = str(error)
     if separator == "\t":
-        return Record(number, line.split(separator))
-    return Rejection(number, f"not CSV: {fault}")
+        return Record(line_number, line.split(separator))
+    return Rejection(line_number, f"not CSV: {fault}")
 
 
 def _whole_record(
-    number: int, line: str, source: _Pushed, limits: Limits
+    line_number: int, line: str, source: _PushbackLines, limits: Limits
 ) -> tuple[list[tuple[int, str] | Rejection], str]:
     """The lines up to where the quotes are closed, if that is near; the ones taken and the text of all."""
     taken: list[tuple[int, str] | Rejection] = []
     parts = [line]
     quotes, size = line.count('"'), len(line)
-    last = number
+    last = line_number
     while quotes % 2 and len(taken) < _MOST_LINES and size <= limits.line_bytes:
-        item = next(source, None)
-        if item is None:
+        following = next(source, None)
+        if following is None:
             break
-        taken.append(item)
-        if isinstance(item, Rejection):
+        taken.append(following)
+        if isinstance(following, Rejection):
             break
-        parts += [""] * (item[0] - last - 1)
-        last = item[0]
-        parts.append(item[1])
-        quotes += item[1].count('"')
-        size += len(item[1])
+        parts += [""] * (following[0] - last - 1)
+        last = following[0]
+        parts.append(following[1])
+        quotes += following[1].count('"')
+        size += len(following[1])
     return taken, "\n".join(parts)
 
 
-def _parsed(text: str, separator: str) -> list[str]:
+def _parse_cells(text: str, separator: str) -> list[str]:
     """The cells of the one record that the text is.
 
     Raises:

@@ -16,7 +16,7 @@ from dragoman.lexicon.formats.cells import (
     probability,
     says_nothing,
     term_of,
-    unescaped,
+    unescape,
     without_notes,
 )
 from dragoman.lexicon.formats.detection.columns import Columns, Layout
@@ -26,10 +26,10 @@ from dragoman.lexicon.formats.items import (
     Choices,
     Detected,
     Header,
-    Item,
     Limits,
     Notice,
     RawEntry,
+    ReadEvent,
     Rejected,
     Rejection,
 )
@@ -73,7 +73,7 @@ def read_rows(
     limits: Limits,
     witness: Witness,
     decide: Decide | None = None,
-) -> Iterator[Item]:
+) -> Iterator[ReadEvent]:
     """The entries, header, notices and rejections of rows; ``decide`` makes another layout than :class:`Columns`.
 
     Raises (while iterating):
@@ -171,7 +171,7 @@ class _Rows:
         self._simple = len(self._source) == len(self._target) == 1 and not self._codes and not manner.single
         self._width = len(layout.roles)
 
-    def entries(self, row: Record) -> Iterable[Item]:
+    def entries(self, row: Record) -> Iterable[ReadEvent]:
         """The entries of a row, or why it is none."""
         plain = self._plain_entry(row) if self._simple else None
         return self._entries(row) if plain is None else (plain,)
@@ -200,7 +200,7 @@ class _Rows:
         except Rejected:
             return None
 
-    def _entries(self, row: Record) -> Iterator[Item]:
+    def _entries(self, row: Record) -> Iterator[ReadEvent]:
         try:
             cells = self._cells(row)
             if cells is None:
@@ -225,7 +225,7 @@ class _Rows:
             if not any(cell.strip() for cell in cells):
                 return None
             if count < self._needed or self._manner.single or (count > self._width and not self._open):
-                raise Rejected(self._expected(count))
+                raise Rejected(self._describe_columns(count))
             cells = [*cells[:count], *[""] * (self._width - count)]
         elif not any(cell and not cell.isspace() for cell in cells):
             return None
@@ -234,22 +234,22 @@ class _Rows:
     def _is_comment(self, row: Record) -> bool:
         return row.cells[0].startswith("# ") and not any(cell.strip() for cell in row.cells[1:])
 
-    def _expected(self, found: int) -> str:
+    def _describe_columns(self, count: int) -> str:
         if self._manner.single:
             columns = "source, target" + ("" if self._p_ts is None and self._p_st is None else f", {P_TS}")
             width = 2 + (self._p_ts is not None or self._p_st is not None)
             by = "a space" if width == 2 else "spaces"
-            return f"expected {width} columns separated by {by} ({columns}), found {found}"
-        if self._width > 4 or self._needed > 2 or found > self._width:
-            return f"expected {self._needed} to {max(self._width, self._needed)} columns, found {found}"
+            return f"expected {width} columns separated by {by} ({columns}), found {count}"
+        if self._width > 4 or self._needed > 2 or count > self._width:
+            return f"expected {self._needed} to {max(self._width, self._needed)} columns, found {count}"
         name = NAMES.get(self._manner.separator or "", "")
         by = f" separated by {name}" if name else ""
-        return f"expected 2 to 4 columns{by} (source, target, {P_TS}, {P_ST}), found {found}"
+        return f"expected 2 to 4 columns{by} (source, target, {P_TS}, {P_ST}), found {count}"
 
-    def _pairs(self, line: int, cells: list[str]) -> Iterator[Item]:
+    def _pairs(self, line: int, cells: list[str]) -> Iterator[ReadEvent]:
         p_ts = self._probability(P_TS, self._p_ts, cells)
         p_st = self._probability(P_ST, self._p_st, cells)
-        swapped = self._swapped(cells)
+        swapped = self._is_swapped(cells)
         for i in self._source:
             for j in self._target:
                 source, target = cells[i].strip(), cells[j].strip()
@@ -259,11 +259,13 @@ class _Rows:
                     source, target = target, source
                 yield from self._of_cells(line, source, target, p_ts, p_st)
 
-    def _of_cells(self, line: int, source: str, target: str, p_ts: float | None, p_st: float | None) -> Iterator[Item]:
+    def _of_cells(
+        self, line: int, source: str, target: str, p_ts: float | None, p_st: float | None
+    ) -> Iterator[ReadEvent]:
         if self._manner.single:
             if "NULL" in (source, target):
                 raise Rejected("NULL stands for no word")
-            source, target = unescaped(source), unescaped(target)
+            source, target = unescape(source), unescape(target)
             yield RawEntry(line, self._term("source", source), self._term("target", target), p_ts, p_st)
             return
         for side, cell in (("source", source), ("target", target)):
@@ -278,9 +280,9 @@ class _Rows:
             return
         if lines:
             yield Notice(line, "a cell has several lines, each of which is read as a term")
-        for one, other in pairs(source.strip(), target.strip()):
-            one, other = _SPACES.sub(" ", one), _SPACES.sub(" ", other)
-            yield RawEntry(line, self._term("source", one), self._term("target", other), None, None)
+        for source_term, target_term in pairs(source.strip(), target.strip()):
+            source_term, target_term = _SPACES.sub(" ", source_term), _SPACES.sub(" ", target_term)
+            yield RawEntry(line, self._term("source", source_term), self._term("target", target_term), None, None)
 
     def _term(self, side: str, term: str) -> str:
         return term_of(side, term, self._limits)
@@ -290,7 +292,7 @@ class _Rows:
             return None
         return probability(name, cells[place], self._decimal)
 
-    def _swapped(self, cells: list[str]) -> bool:
+    def _is_swapped(self, cells: list[str]) -> bool:
         """Whether the languages that a row names are the other way round.
 
         Raises:
@@ -298,13 +300,13 @@ class _Rows:
         """
         if not self._codes:
             return False
-        given = [cells[place].strip() for place in self._codes]
-        if not all(given):
+        codes = [cells[place].strip() for place in self._codes]
+        if not all(codes):
             return False
-        found = tuple(language_of_code(code) for code in given)
-        wanted = tuple(same(code) for code in self._languages)
-        if found == wanted:
+        row_languages = tuple(language_of_code(code) for code in codes)
+        table_languages = tuple(same(code) for code in self._languages)
+        if row_languages == table_languages:
             return False
-        if found == wanted[::-1]:
+        if row_languages == table_languages[::-1]:
             return True
-        raise Rejected(f"the entry is from {given[0][:20]} to {given[1][:20]}")
+        raise Rejected(f"the entry is from {codes[0][:20]} to {codes[1][:20]}")

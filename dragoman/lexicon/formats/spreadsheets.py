@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 from dragoman import deadline
 from dragoman.installation import needed_for
-from dragoman.lexicon.formats.items import Item, Limits, Notice, TableFormatError, TableTooLarge
+from dragoman.lexicon.formats.items import Limits, Notice, ReadEvent, TableFormatError, TableTooLarge
 from dragoman.lexicon.formats.records import Record
 
 _IN_MEMORY = 1 << 20
@@ -37,7 +37,7 @@ class Sheet:
     format: str
     name: str
     rows: Iterator[Record]
-    notices: list[Item]
+    notices: list[ReadEvent]
 
 
 def open_sheet(content: Iterable[bytes], format: str, limits: Limits) -> tuple[IO[bytes], Sheet]:
@@ -55,26 +55,26 @@ def open_sheet(content: Iterable[bytes], format: str, limits: Limits) -> tuple[I
             if size > limits.spreadsheet_bytes:
                 raise TableTooLarge(f"the spreadsheet is larger than {limits.spreadsheet_bytes:,} bytes")
             file.write(block)
-        found = _checked(file, format, limits)
-        return file, _read(file, found)
+        sheet_format = _check_archive(file, format, limits)
+        return file, _read_sheet(file, sheet_format)
     except BaseException:
         file.close()
         raise
 
 
-def _checked(file: IO[bytes], format: str, limits: Limits) -> str:
+def _check_archive(file: IO[bytes], format: str, limits: Limits) -> str:
     """The format of an archive that is a spreadsheet within the limits."""
     try:
         with zipfile.ZipFile(file) as archive:
-            found = _format(archive)
-            if found is None or format not in ("auto", found):
+            sheet_format = _format(archive)
+            if sheet_format is None or format not in ("auto", sheet_format):
                 raise TableFormatError(
                     f"the file is no {'' if format == 'auto' else f'.{format} '}spreadsheet: send .xlsx, .ods or text"
                 )
             left = limits.spreadsheet_bytes
             for part in archive.infolist():
-                left = _part(archive, part, found, left, limits)
-            return found
+                left = _part(archive, part, sheet_format, left, limits)
+            return sheet_format
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as fault:
         if isinstance(fault, TableFormatError):
             raise
@@ -147,13 +147,13 @@ class _Area:
     def _xlsx(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]
         if name == "row":
-            given = attributes.get("r", "")
-            self._row = int(given) if given.isdecimal() and len(given) < 8 else self._row + 1
+            reference = attributes.get("r", "")
+            self._row = int(reference) if reference.isdecimal() and len(reference) < 8 else self._row + 1
             self._column = 0
         elif name == "c":
             matched = _REFERENCE.fullmatch(attributes.get("r", ""))
             if matched is not None:
-                self._column, self._row = _number(matched[1]), int(matched[2])
+                self._column, self._row = _column_number(matched[1]), int(matched[2])
             else:
                 self._column += 1
             self._span(self._row, self._column)
@@ -186,18 +186,18 @@ class _Area:
 
 
 def _count(attributes: dict[str, str], name: str) -> int:
-    given = attributes.get(name, "1")
-    return int(given) if given.isdecimal() and len(given) < 9 else 1
+    text = attributes.get(name, "1")
+    return int(text) if text.isdecimal() and len(text) < 9 else 1
 
 
-def _number(letters: str) -> int:
-    number = 0
+def _column_number(letters: str) -> int:
+    column = 0
     for letter in letters:
-        number = number * 26 + ord(letter) - 64
-    return number
+        column = column * 26 + ord(letter) - 64
+    return column
 
 
-def _read(file: IO[bytes], format: str) -> Sheet:
+def _read_sheet(file: IO[bytes], format: str) -> Sheet:
     with needed_for("a spreadsheet"):
         from python_calamine import CalamineError, CalamineWorkbook
 
@@ -223,22 +223,22 @@ def _read(file: IO[bytes], format: str) -> Sheet:
 
 def _rows(sheet: Any) -> Iterator[Record]:
     first = (sheet.start or (0, 0))[0] + 1
-    for number, row in enumerate(deadline.check_each(sheet.iter_rows(), interval=1000), first):
-        cells = [_text(value) for value in row]
+    for line_number, row in enumerate(deadline.check_each(sheet.iter_rows(), interval=1000), first):
+        cells = [_text(cell) for cell in row]
         if any(cells):
-            yield Record(number, cells)
+            yield Record(line_number, cells)
 
 
-def _text(value: object) -> str:
+def _text(cell: object) -> str:
     """The text of a cell, as the reader gives it; a whole number without its decimals."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).lower()  # Excel makes TRUE of the word true
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    return str(value) if isinstance(value, timedelta) else ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return str(cell).lower()  # Excel makes TRUE of the word true
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    if isinstance(cell, int):
+        return str(cell)
+    if isinstance(cell, datetime | date | time):
+        return cell.isoformat()
+    return str(cell) if isinstance(cell, timedelta) else ""

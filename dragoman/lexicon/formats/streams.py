@@ -35,7 +35,7 @@ def blocks(chunks: Iterable[bytes], limits: Limits, gzip: bool = False) -> Itera
     parts = unpack(chunks, limit=limits.decompressed_bytes, ratio=limits.ratio, gzip=gzip)
     empty = True
     try:
-        for block in _coalesced(parts):
+        for block in _coalesce(parts):
             if empty:
                 _check_magic(block)
             empty = False
@@ -56,7 +56,7 @@ def _check_magic(start: bytes) -> None:
             raise TableFormatError(f"the file is {name}: send text, .xlsx, .ods or gzip")
 
 
-def _coalesced(parts: Iterable[bytes]) -> Iterator[bytes]:
+def _coalesce(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Blocks large enough that their start tells what the file is."""
     gathered: list[bytes] = []
     size = 0
@@ -98,23 +98,23 @@ def lines(content: Iterator[bytes], limits: Limits, encoding: Encoding) -> Itera
         content = _as_utf8(content, codec)
         codec = "utf-8"
     invalid = valid = 0
-    for number, raw in streams.lines(_with_line_feeds(content), limits.line_bytes):
+    for line_number, raw in streams.lines(_with_line_feeds(content), limits.line_bytes):
         if raw is None:
-            yield Rejection(number, f"longer than {limits.line_bytes:,} bytes")
+            yield Rejection(line_number, f"longer than {limits.line_bytes:,} bytes")
             continue
         try:
             text = raw.decode(codec)
         except UnicodeDecodeError:
             invalid += 1
             if invalid >= _BINARY_LINES and not valid:
-                raise TableFormatError(f"the file is not {_told(encoding)} text", number) from None
-            yield Rejection(number, f"not valid {_told(encoding)}")
+                raise TableFormatError(f"the file is not {_display_name(encoding)} text", line_number) from None
+            yield Rejection(line_number, f"not valid {_display_name(encoding)}")
             continue
         valid += 1
-        yield number, text
+        yield line_number, text
 
 
-def _told(encoding: Encoding) -> str:
+def _display_name(encoding: Encoding) -> str:
     return "UTF-8" if encoding.codec == "utf-8" else encoding.name
 
 

@@ -11,13 +11,13 @@ from itertools import product
 
 from dragoman.lexicon.formats.detection.names import language_of_code, language_of_name, same
 from dragoman.lexicon.formats.items import Limits, Notice, Rejection, TableFormatError
-from dragoman.lexicon.formats.markup import Path, XmlReader
+from dragoman.lexicon.formats.xml_reader import Path, XmlReader
 from dragoman.lexicon.text.languages import LANGUAGES
 
 _CONCEPTS = ("termEntry", "conceptEntry", "conceptGrp")
 _LANGUAGES = ("langSet", "langSec", "languageGrp")
 _TERMS = 200
-_TOLD = 10
+_CODES_NAMED = 10
 
 
 def termbase_pairs(
@@ -29,12 +29,12 @@ def termbase_pairs(
         TableFormatError: XML that is not well-formed or declares entities, or no concept with both languages.
     """
     reader = _Reader(languages, limits)
-    yield from reader.read(content)
+    yield from reader.read_entries(content)
     if not reader.paired and not reader.both:
-        told = ", ".join(sorted(reader.seen)[:_TOLD]) or "none"
+        seen_codes = ", ".join(sorted(reader.seen)[:_CODES_NAMED]) or "none"
         raise TableFormatError(
             f"no concept has terms in both {LANGUAGES.get(languages[0], languages[0])} and"
-            f" {LANGUAGES.get(languages[1], languages[1])}; the languages of the file: {told}"
+            f" {LANGUAGES.get(languages[1], languages[1])}; the languages of the file: {seen_codes}"
         )
 
 
@@ -50,7 +50,7 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
         self.seen: set[str] = set()
         self.paired = self.both = False
 
-    def begun(self, name: str, attributes: dict[str, str], path: Path) -> None:
+    def begin_element(self, name: str, attributes: dict[str, str], path: Path) -> None:
         if name in _CONCEPTS:
             self._line = self.line
             self._fault = ""
@@ -65,17 +65,17 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
         self._side = None
         if not code:
             return
-        found = language_of_code(code.strip()) or language_of_name(code.strip().lower())
-        if found is None:
+        language = language_of_code(code.strip()) or language_of_name(code.strip().lower())
+        if language is None:
             return
-        if found in self._wanted_languages:
-            self._side = self._wanted_languages.index(found)
-            self.seen.add(found)
-        elif found not in self.seen and len(self.seen) < 100:
-            self.seen.add(found)
-            self.found.append(Notice(self.line, f"terms in {LANGUAGES.get(found, found)} are ignored"))
+        if language in self._wanted_languages:
+            self._side = self._wanted_languages.index(language)
+            self.seen.add(language)
+        elif language not in self.seen and len(self.seen) < 100:
+            self.seen.add(language)
+            self.entries.append(Notice(self.line, f"terms in {LANGUAGES.get(language, language)} are ignored"))
 
-    def wanted(self, name: str, path: Path) -> bool:
+    def wants_text(self, name: str, path: Path) -> bool:
         return name == "term" and self._side is not None and self._in_concept(path)
 
     @staticmethod
@@ -92,7 +92,7 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
             else:
                 terms.append(text)
 
-    def ended(self, name: str) -> None:
+    def end_element(self, name: str) -> None:
         if name in _LANGUAGES:
             self._side = None
         if name not in _CONCEPTS:
@@ -100,13 +100,13 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
         source, target = (list(dict.fromkeys(terms)) for terms in self._terms)
         self.both = self.both or bool(source and target)
         if self._fault:
-            self.found.append(Rejection(self._line, self._fault))
+            self.entries.append(Rejection(self._line, self._fault))
         elif source and target:
             self.paired = True
-            self.found.extend((self._line, *pair) for pair in product(source, target))
+            self.entries.extend((self._line, *pair) for pair in product(source, target))
         else:
             missing = " or ".join(code for code, terms in zip(self._names, (source, target), strict=True) if not terms)
-            self.found.append(Rejection(self._line, f"the concept has no term in {missing}"))
+            self.entries.append(Rejection(self._line, f"the concept has no term in {missing}"))
 
-    def undeclared(self, reason: str) -> None:
+    def note_undeclared(self, reason: str) -> None:
         self._fault = reason

@@ -11,7 +11,7 @@ from dragoman.lexicon.table.table import Table
 
 Ids = NDArray[np.integer]
 Floats = NDArray[np.float64]
-Part = tuple[Ids, Ids, Floats, Floats, Ids]
+EntryColumns = tuple[Ids, Ids, Floats, Floats, Ids]
 """Columns of entries: both terms, both probabilities, and the origin of each."""
 
 ORIGINS = 256
@@ -35,8 +35,8 @@ def marginals(table: Table) -> tuple[Floats, Floats]:
     side = table.by_source
     s, t = side.owners(), side.ids
     counts = len(table.sources), len(table.targets)
-    forward = _normalised(s, side.forward, counts[0])
-    backward = _normalised(t, side.backward, counts[1])
+    forward = _normalise(s, side.forward, counts[0])
+    backward = _normalise(t, side.backward, counts[1])
     p_s, p_t = (np.full(count, 1.0 / max(1, count)) for count in counts)
     for _ in range(_ITERATIONS):
         p_s, p_t = (
@@ -51,7 +51,7 @@ def totals(owners: NDArray[np.integer], values: NDArray[np.floating], count: int
     return np.asarray(np.bincount(owners, values, minlength=count), dtype=np.float64)
 
 
-def _normalised(owners: NDArray[np.integer], values: NDArray[np.floating], count: int) -> Floats:
+def _normalise(owners: NDArray[np.integer], values: NDArray[np.floating], count: int) -> Floats:
     return ratio(values.astype(np.float64), totals(owners, values, count)[owners])
 
 
@@ -68,7 +68,7 @@ def ratio(values: Floats, by: Floats) -> Floats:
     return np.divide(values, by, out=np.zeros_like(values), where=by > 0)
 
 
-def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> Part:
+def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> EntryColumns:
     """Add up the contributions to each pair (s, t), and find the origin with the largest contribution.
 
     Among equal origins the first wins. Pairs are returned in ascending order, their ids and origins with the types that
@@ -76,12 +76,12 @@ def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -
     """
     if len(s) <= _BLOCK:
         return _strongest(s, t, forward, backward, origins)
-    return joined(
+    return join_parts(
         [_strongest(s[chosen], t[chosen], forward[chosen], backward[chosen], origins[chosen]) for chosen in _blocks(s)]
     )
 
 
-def joined(parts: list[Part]) -> Part:
+def join_parts(parts: list[EntryColumns]) -> EntryColumns:
     """The columns of all parts in one, which are taken from the list one by one."""
     columns = [list(column) for column in zip(*parts, strict=True)]
     parts.clear()
@@ -101,7 +101,7 @@ def _blocks(s: Ids) -> Iterator[NDArray[np.intp]]:
         first = last
 
 
-def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> Part:
+def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> EntryColumns:
     width = int(t.max()) + 1 if len(t) else 1
     distinct, inverse = np.unique((s.astype(np.int64) * width + t) * ORIGINS + origins, return_inverse=True)
     forward = totals(inverse, forward, len(distinct))
@@ -109,8 +109,8 @@ def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) 
     pairs, kinds = np.divmod(distinct, ORIGINS)
     order = np.lexsort((kinds, -(forward + backward), pairs))
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    kept = pairs[starts]
+    distinct_pairs = pairs[starts]
     if len(starts):  # reduceat refuses an empty list
         forward, backward = np.add.reduceat(forward, starts), np.add.reduceat(backward, starts)
-    first, second, best = kept // width, kept % width, kinds[order[starts]]
+    first, second, best = distinct_pairs // width, distinct_pairs % width, kinds[order[starts]]
     return first.astype(s.dtype), second.astype(t.dtype), forward, backward, best.astype(origins.dtype)

@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.lexicon.table.aggregation import ORIGINS, Floats, Ids, Part, joined, strongest
-from dragoman.lexicon.table.index_terms import Analysed, analyse, analysed
+from dragoman.lexicon.table.aggregation import ORIGINS, EntryColumns, Floats, Ids, join_parts, strongest
+from dragoman.lexicon.table.index_terms import AnalysedTable, analyse, analyse_table
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import SortedTerms, TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
-__all__ = ["Analysed", "Kind", "Member", "analyse", "analysed", "merge"]
+__all__ = ["AnalysedTable", "Kind", "Member", "analyse", "analyse_table", "merge"]
 
 Kind = Literal["statistical", "glossary"]
 """What a table holds; a glossary outranks."""
@@ -50,20 +50,20 @@ def merge(members: Sequence[Member]) -> Table:
         return first  # a weight counts among several
     source_terms, source_maps = _union([member.table.sources for member in members])
     target_terms, target_maps = _union([member.table.targets for member in members])
-    known_s = _known_weight(members, source_maps, len(source_terms.first))
-    known_t = _known_weight(members, target_maps, len(target_terms.first))
-    parts: list[Part] = []
+    weight_s = _total_weight(members, source_maps, len(source_terms.first))
+    weight_t = _total_weight(members, target_maps, len(target_terms.first))
+    parts: list[EntryColumns] = []
     for k, member in enumerate(members):
         side = member.table.by_source
         s = source_maps[k][side.owners()]
         t = target_maps[k][side.ids]
         group = int(member.kind == "glossary")
-        kept = np.ones(len(s), bool) if group else (known_s[1][s] == 0) & (known_t[1][t] == 0)
-        s, t = s[kept], t[kept]
-        forward = member.weight * side.forward[kept].astype(np.float64) / known_s[group][s]
-        backward = member.weight * side.backward[kept].astype(np.float64) / known_t[group][t]
+        selected = np.ones(len(s), bool) if group else (weight_s[1][s] == 0) & (weight_t[1][t] == 0)
+        s, t = s[selected], t[selected]
+        forward = member.weight * side.forward[selected].astype(np.float64) / weight_s[group][s]
+        backward = member.weight * side.backward[selected].astype(np.float64) / weight_t[group][t]
         parts.append((s, t, forward, backward, np.full(len(s), k, np.uint8)))
-    s, t, forward, backward, origins = strongest(*joined(parts))
+    s, t, forward, backward, origins = strongest(*join_parts(parts))
     return Table.from_records(
         first.source,
         first.target,
@@ -100,9 +100,9 @@ def _union(vocabularies: Sequence[Vocabulary]) -> tuple[SortedTerms, list[Ids]]:
     return terms, [terms.first[numbers] for numbers in added]
 
 
-def _known_weight(members: Sequence[Member], maps: Sequence[Ids], terms: int) -> Floats:
+def _total_weight(members: Sequence[Member], maps: Sequence[Ids], terms: int) -> Floats:
     """The total weight of the statistical tables (row 0) and glossaries (row 1) that have each term."""
-    known = np.zeros((2, terms))
+    weights = np.zeros((2, terms))
     for member, numbers in zip(members, maps, strict=True):
-        known[int(member.kind == "glossary"), numbers] += member.weight
-    return known
+        weights[int(member.kind == "glossary"), numbers] += member.weight
+    return weights

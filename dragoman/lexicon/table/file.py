@@ -44,14 +44,14 @@ def write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str]) -> None:
     """
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {**metadata, _CHECKSUM: checksum(arrays, metadata)}
-    ordered = sorted(arrays.items(), key=lambda item: (_ORDER.index(item[1].dtype), item[0]))
+    ordered = sorted(arrays.items(), key=lambda named_array: (_ORDER.index(named_array[1].dtype), named_array[0]))
     with atomic_file(path) as unfinished, unfinished.open("wb") as stream:
-        stream.write(_encoded_header(ordered, metadata))
+        stream.write(_encode_header(ordered, metadata))
         for _, array in ordered:  # one by one: the library would hold all of them twice
             stream.write(array.data)
 
 
-def _encoded_header(ordered: Sequence[tuple[str, NDArray[np.generic]]], metadata: dict[str, str]) -> bytes:
+def _encode_header(ordered: Sequence[tuple[str, NDArray[np.generic]]], metadata: dict[str, str]) -> bytes:
     described: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name, array in ordered:
@@ -66,7 +66,7 @@ def checksum(arrays: Arrays, metadata: dict[str, str]) -> str:
     """SHA-256, in hexadecimal, of the arrays with their names, types and shapes, and of the metadata."""
     digest = hashlib.sha256()
     described = {name: [str(array.dtype), list(array.shape)] for name, array in arrays.items()}
-    others = {key: value for key, value in metadata.items() if key != _CHECKSUM}
+    others = {key: text for key, text in metadata.items() if key != _CHECKSUM}
     digest.update(json.dumps([described, others], sort_keys=True).encode())
     for name in sorted(arrays):
         digest.update(np.ascontiguousarray(arrays[name]).data)
@@ -86,7 +86,7 @@ def read_arrays(path: Path, verify: bool) -> tuple[Arrays, dict[str, str]]:
     content = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
     header, begin = _header(path, content)
     metadata = header.pop("__metadata__", None)
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise CorruptTable(path, "its header holds no metadata")
     arrays: Arrays = {}
     end = begin
@@ -115,9 +115,9 @@ def _header(path: Path, content: NDArray[np.uint8]) -> tuple[dict[str, Any], int
     return header, begin
 
 
-def _first_byte(item: tuple[str, Any]) -> float:
+def _first_byte(header_entry: tuple[str, Any]) -> float:
     try:
-        return float(item[1]["data_offsets"][0])
+        return float(header_entry[1]["data_offsets"][0])
     except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return math.inf
 

@@ -18,32 +18,34 @@ class Forms:
     def __init__(self, table: Table, analysis: Analysis) -> None:
         self._table = table
         self._analysis = analysis
-        keys = [" ".join([token.term for token in found if token.term]) for found in tokens_of(table.sources, analysis)]
-        known = sorted(set(keys) - {""})
-        self._keys = Vocabulary.from_terms(known)
-        numbers = {key: number for number, key in enumerate(known)}
+        keys = [
+            " ".join([token.term for token in tokens if token.term]) for tokens in tokens_of(table.sources, analysis)
+        ]
+        distinct_keys = sorted(set(keys) - {""})
+        self._keys = Vocabulary.from_terms(distinct_keys)
+        numbers = {key: position for position, key in enumerate(distinct_keys)}
         classes = np.fromiter((numbers.get(key, -1) for key in keys), np.int64, len(keys))
         self._order = np.argsort(classes, kind="stable")
-        self._starts = np.searchsorted(classes[self._order], np.arange(len(known) + 1))
+        self._starts = np.searchsorted(classes[self._order], np.arange(len(distinct_keys) + 1))
 
     def of(self, term: str) -> list[str]:
         """The table's terms with the index terms of ``term``, in code point order."""
-        number = self._keys.index(" ".join([token.term for token in self._analysis.tokens(term) if token.term]))
-        if number < 0:
+        position = self._keys.index(" ".join([token.term for token in self._analysis.tokens(term) if token.term]))
+        if position < 0:
             return []
-        first, last = self._starts[number : number + 2].tolist()
-        return [self._table.sources[one] for one in self._order[first:last].tolist()]
+        first, last = self._starts[position : position + 2].tolist()
+        return [self._table.sources[index] for index in self._order[first:last].tolist()]
 
     def translations(self, terms: list[str]) -> list[Entry]:
         """The translations of several terms as of one, most probable first.
 
         P(translation | terms) is the average over the terms, P(terms | translation) their sum.
         """
-        found: dict[str, Entry] = {}
+        merged: dict[str, Entry] = {}
         for entry in (entry for term in terms for entry in self._table.translations(term)):
             forward, backward = entry.p_forward / len(terms), entry.p_backward
-            other = found.get(entry.term)
+            other = merged.get(entry.term)
             if other is not None:
                 forward, backward = forward + other.p_forward, min(1.0, backward + other.p_backward)
-            found[entry.term] = Entry(entry.term, forward, backward, entry.origin)
-        return sorted(found.values(), key=lambda entry: (-entry.p_forward, entry.term))
+            merged[entry.term] = Entry(entry.term, forward, backward, entry.origin)
+        return sorted(merged.values(), key=lambda entry: (-entry.p_forward, entry.term))

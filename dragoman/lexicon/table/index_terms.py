@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman import deadline
-from dragoman.lexicon.table.aggregation import Floats, Ids, Part, joined, marginals, ratio, strongest, totals
+from dragoman.lexicon.table.aggregation import (
+    EntryColumns,
+    Floats,
+    Ids,
+    join_parts,
+    marginals,
+    ratio,
+    strongest,
+    totals,
+)
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
@@ -30,7 +39,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Analysed:
+class AnalysedTable:
     """A table keyed by index terms, with the number of dropped entries."""
 
     table: Table
@@ -39,7 +48,7 @@ class Analysed:
     words."""
 
 
-def analysed(
+def analyse_table(
     table: Table,
     source_analysis: Analysis,
     target_analysis: Analysis,
@@ -54,7 +63,7 @@ def analyse(
     source_analysis: Analysis,
     target_analysis: Analysis,
     glossaries: frozenset[int] = frozenset(),
-) -> Analysed:
+) -> AnalysedTable:
     """Convert a table of folded terms to index terms, with the analyses of both languages.
 
     Terms with the same index term S form a class. With the marginals of
@@ -79,12 +88,12 @@ def analyse(
     sources = _Side(table.sources, source_analysis, p_s, totals(side.owners(), side.forward, len(p_s)))
     targets = _Side(table.targets, target_analysis, p_t, totals(side.ids, side.backward, len(p_t)))
     parts, dropped = _parts(table, sources, targets, glossaries)
-    first, second, forward, backward, origins = joined(parts)
+    first, second, forward, backward, origins = join_parts(parts)
     words = sources.single[first] & targets.single[second]
     forward = ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first]))
     backward = ratio(backward, np.where(words, targets.word_weight[second], targets.whole_weight[second]))
     first, second, forward, backward, origins = strongest(first, second, forward, backward, origins)
-    found = Table.from_records(
+    converted = Table.from_records(
         table.source,
         table.target,
         sources.terms,
@@ -95,10 +104,10 @@ def analyse(
         np.minimum(backward, 1.0, out=backward),
         origins,
     )
-    return Analysed(found, dropped)
+    return AnalysedTable(converted, dropped)
 
 
-def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[Part], int]:
+def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[EntryColumns], int]:
     """The joint probabilities of classes, in parts whose pairs may be the same, and the number of dropped entries."""
     side = table.by_source
     s, t = side.owners(), side.ids
@@ -107,11 +116,11 @@ def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[i
     usable &= in_glossary | ~(sources.functional[s] | targets.functional[t])
     sources.cover(s[in_glossary & usable])
     targets.cover(t[in_glossary & usable])
-    kept = usable & (in_glossary | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
-    s, t, in_glossary = s[kept], t[kept], in_glossary[kept]
-    forward = side.forward[kept] * sources.p[s]
-    backward = side.backward[kept] * targets.p[t]
-    entries: Part = (sources.whole[s], targets.whole[t], forward, backward, side.origins[kept])
+    selected = usable & (in_glossary | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
+    s, t, in_glossary = s[selected], t[selected], in_glossary[selected]
+    forward = side.forward[selected] * sources.p[s]
+    backward = side.backward[selected] * targets.p[t]
+    entries: EntryColumns = (sources.whole[s], targets.whole[t], forward, backward, side.origins[selected])
     return [entries, *_alignments(sources, targets, s, t, entries, in_glossary)], int(np.sum(~usable))
 
 
@@ -119,7 +128,7 @@ def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
     """The tokens of each term, analysed in batches if the analysis supports it."""
     batch: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
     for start in deadline.check_each(range(0, len(terms), _TERMS_PER_BATCH)):
-        chunk = [terms[number] for number in range(start, min(start + _TERMS_PER_BATCH, len(terms)))]
+        chunk = [terms[index] for index in range(start, min(start + _TERMS_PER_BATCH, len(terms)))]
         yield from batch(chunk) if batch else map(analysis.tokens, chunk)
 
 
@@ -140,17 +149,17 @@ class _Side:
         self.length = np.zeros(count, dtype=np.int8)
         self.functional = np.zeros(count, dtype=bool)
         function = folded_function_words(analysis.language)
-        for number, tokens in enumerate(tokens_of(terms, analysis)):
-            found = [token for token in tokens if token.term]
-            if not 0 < len(found) <= LONGEST_TERM:
+        for index, tokens in enumerate(tokens_of(terms, analysis)):
+            searchable = [token for token in tokens if token.term]
+            if not 0 < len(searchable) <= LONGEST_TERM:
                 continue
-            content = [token.term for token in found if token.word not in function]
-            self.functional[number] = not content
-            whole[number] = records.add(" ".join(token.term for token in found))
-            content = content or [token.term for token in found]
+            content = [token.term for token in searchable if token.word not in function]
+            self.functional[index] = not content
+            whole[index] = records.add(" ".join(token.term for token in searchable))
+            content = content or [token.term for token in searchable]
             if len(content) <= LONGEST_PHRASE:
-                self.length[number] = len(content)
-                words[number, : len(content)] = [records.add(word) for word in content]
+                self.length[index] = len(content)
+                words[index, : len(content)] = [records.add(word) for word in content]
         self.terms = records.sort()
         first = self.terms.first
         firsts = first == np.arange(len(first))
@@ -183,7 +192,7 @@ class _Side:
 class _Affinity:
     """Affinity of two words by the single-word entries: P(t|s) + P(s|t), 0 to 2."""
 
-    def __init__(self, pairs: Part, sources: int, targets: int) -> None:
+    def __init__(self, pairs: EntryColumns, sources: int, targets: int) -> None:
         s, t, forward, backward, _ = pairs
         self._targets = targets
         self._pairs, inverse = np.unique(s.astype(np.int64) * targets + t, return_inverse=True)
@@ -195,11 +204,11 @@ class _Affinity:
 
     def __call__(self, s: Ids, t: Ids) -> Floats:
         keys = s.astype(np.int64) * self._targets + t
-        found = np.zeros(keys.shape)
+        affinities = np.zeros(keys.shape)
         if len(self._pairs):
             positions = np.minimum(np.searchsorted(self._pairs, keys), len(self._pairs) - 1)
-            np.copyto(found, self._values[positions], where=self._pairs[positions] == keys)
-        return found
+            np.copyto(affinities, self._values[positions], where=self._pairs[positions] == keys)
+        return affinities
 
 
 def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:
@@ -218,7 +227,9 @@ def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:
     return np.asarray(by_source * of_source + (1.0 - by_source) * of_target)
 
 
-def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: Part, in_glossary: Mask) -> Iterator[Part]:
+def _alignments(
+    sources: _Side, targets: _Side, s: Ids, t: Ids, entries: EntryColumns, in_glossary: Mask
+) -> Iterator[EntryColumns]:
     """The word pairs of multi-word entries, with their shares of the joint probabilities."""
     m, n = sources.length[s], targets.length[t]
     single = ~(sources.several[s] | targets.several[t])
@@ -246,5 +257,5 @@ def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: Part, i
             yield a, b, forward, backward, entries[4][picked]
 
 
-def _only(part: Part, chosen: Mask) -> Part:
+def _only(part: EntryColumns, chosen: Mask) -> EntryColumns:
     return part[0][chosen], part[1][chosen], part[2][chosen], part[3][chosen], part[4][chosen]

@@ -58,7 +58,7 @@ class Pivot:
         key = (self._key, term)
         entries = self._cache.get(key)
         if entries is None:
-            entries = _composed(self._first, self._second, self._offset, term)
+            entries = _compose(self._first, self._second, self._offset, term)
             if len(self._cache) >= _CACHED_TERMS:
                 self._cache.clear()
             self._cache[key] = entries
@@ -85,22 +85,22 @@ class Fallback:
         return (self._table if term in self._table else self._pivot).translations(term, best, least_backward)
 
 
-def _composed(first: Table, second: Table, offset: int, term: str) -> tuple[Entry, ...]:
+def _compose(first: Table, second: Table, offset: int, term: str) -> tuple[Entry, ...]:
     """The entries of one term, most probable first."""
     between, ahead, back = _probable(first, term)
     parts = []
     for middle, *values in zip(between, ahead, back, strict=True):
-        number = second.sources.index(first.targets[middle])
-        if number >= 0:
-            parts.append(_entries(second, number, *values))
+        index = second.sources.index(first.targets[middle])
+        if index >= 0:
+            parts.append(_entries(second, index, *values))
     if not parts:
         return ()
     ids, forward, backward, origins = (np.concatenate(column) for column in zip(*parts, strict=True))
-    one = np.zeros(len(ids), np.int64)
-    _, targets, forward, backward, origins = strongest(one, ids, forward, backward, origins)
-    kept = np.argsort(-forward * backward, kind="stable")[:_MOST]
-    kept = kept[np.argsort(-forward[kept], kind="stable")]
-    columns = (column[kept].tolist() for column in (targets, forward, backward, origins))
+    single_source = np.zeros(len(ids), np.int64)
+    _, targets, forward, backward, origins = strongest(single_source, ids, forward, backward, origins)
+    best = np.argsort(-forward * backward, kind="stable")[:_MOST]
+    best = best[np.argsort(-forward[best], kind="stable")]
+    columns = (column[best].tolist() for column in (targets, forward, backward, origins))
     return tuple(
         Entry(second.targets[target], min(1.0, ahead), min(1.0, back), offset + origin)
         for target, ahead, back, origin in zip(*columns, strict=True)
@@ -109,21 +109,21 @@ def _composed(first: Table, second: Table, offset: int, term: str) -> tuple[Entr
 
 def _probable(table: Table, term: str) -> tuple[list[int], list[float], list[float]]:
     """The target ids of a term's probable entries, with both probabilities."""
-    number = table.sources.index(term)
-    if number < 0:
+    index = table.sources.index(term)
+    if index < 0:
         return [], [], []
-    ids, forward, backward, _ = _entries(table, number)
-    kept = np.maximum(forward, backward) >= _LEAST
-    return ids[kept].tolist(), forward[kept].tolist(), backward[kept].tolist()
+    ids, forward, backward, _ = _entries(table, index)
+    selected = np.maximum(forward, backward) >= _LEAST
+    return ids[selected].tolist(), forward[selected].tolist(), backward[selected].tolist()
 
 
-def _entries(table: Table, number: int, ahead: float = 1.0, back: float = 1.0) -> tuple[Ids, Floats, Floats, Ids]:
+def _entries(table: Table, index: int, ahead: float = 1.0, back: float = 1.0) -> tuple[Ids, Floats, Floats, Ids]:
     """The target ids, both probabilities and the origins of the entries of a source term; probabilities multiplied."""
     side = table.by_source
-    own = slice(*side.indptr[number : number + 2].tolist())
+    span = slice(*side.indptr[index : index + 2].tolist())
     return (
-        side.ids[own].astype(np.int64),
-        side.forward[own] * np.float64(ahead),
-        side.backward[own] * np.float64(back),
-        side.origins[own].astype(np.int64),
+        side.ids[span].astype(np.int64),
+        side.forward[span] * np.float64(ahead),
+        side.backward[span] * np.float64(back),
+        side.origins[span].astype(np.int64),
     )

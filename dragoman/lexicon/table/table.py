@@ -231,11 +231,11 @@ class Table:
 
         ``best`` limits their number, ``least_backward`` is the minimum of P(term | translation).
         """
-        number = self.sources.index(term)
-        if number < 0:
+        index = self.sources.index(term)
+        if index < 0:
             return []
         side = self.by_source
-        first, last = side.indptr[number : number + 2].tolist()
+        first, last = side.indptr[index : index + 2].tolist()
         order = np.argsort(-side.forward[first:last], kind="stable")
         if least_backward:
             order = order[side.backward[first:last][order] >= least_backward]
@@ -321,13 +321,13 @@ _DTYPES = {
 
 
 def _side(arrays: dict[str, NDArray[np.generic]], name: str) -> tuple[Vocabulary, Adjacency]:
-    found = {}
+    columns = {}
     for field, dtype in _DTYPES.items():
-        found[field] = arrays[f"{name}_{field}"]
-        if found[field].dtype != dtype or found[field].ndim != 1:
+        columns[field] = arrays[f"{name}_{field}"]
+        if columns[field].dtype != dtype or columns[field].ndim != 1:
             raise ValueError(f"{name}_{field} is not a list of {np.dtype(dtype)}")
-    terms = Vocabulary(found.pop("blob"), found.pop("offsets"))  # type: ignore[arg-type]
-    side = Adjacency(**found)  # type: ignore[arg-type]
+    terms = Vocabulary(columns.pop("blob"), columns.pop("offsets"))  # type: ignore[arg-type]
+    side = Adjacency(**columns)  # type: ignore[arg-type]
     if len(side.indptr) != len(terms) + 1 or side.indptr[-1] != len(side.ids):
         raise ValueError(f"the entries of the {name} terms are incomplete")
     if terms.offsets[-1] != len(terms.blob):
@@ -336,10 +336,10 @@ def _side(arrays: dict[str, NDArray[np.generic]], name: str) -> tuple[Vocabulary
 
 
 def _probabilities(name: str, values: ArrayLike) -> NDArray[np.float32]:
-    given = np.asarray(values)
-    if not np.all((given >= 0) & (given <= 1)):
+    probabilities = np.asarray(values)
+    if not np.all((probabilities >= 0) & (probabilities <= 1)):
         raise ValueError(f"{name} must be between 0 and 1")
-    return given.astype(np.float32, copy=False)
+    return probabilities.astype(np.float32, copy=False)
 
 
 def _origins(values: ArrayLike | None, entries: int) -> NDArray[np.uint8]:
@@ -356,18 +356,20 @@ def _compact(side: str, terms: Sequence[str], ids: NDArray[np.int64]) -> tuple[V
     order = sorted(used, key=terms.__getitem__)
     ranks = np.zeros(len(terms), dtype=np.int64)
     ranks[order] = np.arange(len(order))
-    return Vocabulary.from_terms([terms[number] for number in order]), ranks[ids]
+    return Vocabulary.from_terms([terms[index] for index in order]), ranks[ids]
 
 
 def _adjacency(
     terms: int,
-    own: Ids,
-    other: Ids,
+    term_ids: Ids,
+    other_ids: Ids,
     forward: NDArray[np.float32],
     backward: NDArray[np.float32],
     origins: NDArray[np.uint8],
     order: NDArray[np.int64],
 ) -> Adjacency:
     indptr = np.zeros(terms + 1, dtype=np.int64)
-    np.cumsum(np.bincount(own, minlength=terms), out=indptr[1:])
-    return Adjacency(indptr, other[order].astype(np.int32, copy=False), forward[order], backward[order], origins[order])
+    np.cumsum(np.bincount(term_ids, minlength=terms), out=indptr[1:])
+    return Adjacency(
+        indptr, other_ids[order].astype(np.int32, copy=False), forward[order], backward[order], origins[order]
+    )

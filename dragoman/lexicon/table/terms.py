@@ -31,12 +31,12 @@ class TermRecords:
         Raises:
             ValueError: it is not valid Unicode.
         """
-        number = self._recent.get(term)
-        if number is None:
+        record = self._recent.get(term)
+        if record is None:
             if len(self._recent) >= _CACHED_TERMS:
                 self._recent.clear()
-            number = self._recent[term] = self.append(term)
-        return number
+            record = self._recent[term] = self.append(term)
+        return record
 
     def append(self, term: str) -> int:
         """The number of a new record of this term; raises as :meth:`add`."""
@@ -59,7 +59,7 @@ class SortedTerms:
 
     def __init__(self, blob: Bytes, offsets: Offsets) -> None:
         self._blob, self._offsets = blob, offsets
-        order, equal = _sorted(blob, offsets)
+        order, equal = _sort_records(blob, offsets)
         self._order = order[~equal]
         """One record of each term, in the order of the terms."""
         self.first = np.empty(len(order), np.int32)
@@ -73,8 +73,8 @@ class SortedTerms:
 
     def firsts(self, ranks: NDArray[np.integer]) -> Records:
         """The first records of the terms with these numbers, which :meth:`ranks` gives."""
-        found: Records = self._order[ranks]
-        return found
+        records: Records = self._order[ranks]
+        return records
 
     def containing(self, character: str) -> NDArray[np.bool_]:
         """Whether each recorded term has an ASCII character."""
@@ -83,15 +83,15 @@ class SortedTerms:
 
     def vocabulary(self, used: NDArray[np.integer]) -> tuple[Vocabulary, Records]:
         """The vocabulary of the terms of some first records, and the number in it of each of these records."""
-        wanted = np.zeros(len(self.first), bool)
-        wanted[used] = True
-        chosen = self._order[wanted[self._order]]
+        selected = np.zeros(len(self.first), bool)
+        selected[used] = True
+        chosen = self._order[selected[self._order]]
         ranks = np.zeros(len(self.first), np.int32)
         ranks[chosen] = np.arange(len(chosen), dtype=np.int32)
-        return gathered(self._blob, self._offsets, chosen), ranks[used]
+        return gather_terms(self._blob, self._offsets, chosen), ranks[used]
 
 
-def _sorted(blob: Bytes, offsets: Offsets) -> tuple[Records, NDArray[np.bool_]]:
+def _sort_records(blob: Bytes, offsets: Offsets) -> tuple[Records, NDArray[np.bool_]]:
     """The records in the order of their terms, equal ones as they came, and whether each has the term before it."""
     count = len(offsets) - 1
     order = np.arange(count, dtype=np.int32)
@@ -130,7 +130,7 @@ def _keys(blob: Bytes, offsets: Offsets, rows: Records, depth: int) -> NDArray[n
     return keys
 
 
-def gathered(blob: Bytes, offsets: Offsets, rows: Records) -> Vocabulary:
+def gather_terms(blob: Bytes, offsets: Offsets, rows: Records) -> Vocabulary:
     """The terms of these records in their order."""
     ends = np.zeros(len(rows) + 1, np.int64)
     for start in range(0, len(rows), _CHUNK):

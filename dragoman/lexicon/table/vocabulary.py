@@ -42,27 +42,27 @@ class Vocabulary:
             encoded = term.encode()
         except UnicodeEncodeError:
             return -1
-        position = bisect_left(range(len(self)), encoded, key=self._encoded)
-        return position if position < len(self) and self._encoded(position) == encoded else -1
+        position = bisect_left(range(len(self)), encoded, key=self._term_bytes)
+        return position if position < len(self) and self._term_bytes(position) == encoded else -1
 
     def place(self, term: str) -> int:
         """The id of the first term that is ``term`` or comes after it; the number of terms if none does."""
         encoded = term.encode(errors="surrogatepass")
-        return bisect_left(range(len(self)), encoded, key=self._encoded)
+        return bisect_left(range(len(self)), encoded, key=self._term_bytes)
 
-    def _encoded(self, number: int) -> bytes:
-        return bytes(self._bytes[self._ends[number] : self._ends[number + 1]])
+    def _term_bytes(self, index: int) -> bytes:
+        return bytes(self._bytes[self._ends[index] : self._ends[index + 1]])
 
     def __contains__(self, term: object) -> bool:
         return isinstance(term, str) and self.index(term) >= 0
 
-    def __getitem__(self, number: int) -> str:
-        if not 0 <= number < len(self):
-            raise IndexError(f"term {number} of {len(self)}")
-        return self._encoded(number).decode()
+    def __getitem__(self, index: int) -> str:
+        if not 0 <= index < len(self):
+            raise IndexError(f"term {index} of {len(self)}")
+        return self._term_bytes(index).decode()
 
     def __iter__(self) -> Iterator[str]:
-        return (self._encoded(number).decode() for number in range(len(self)))
+        return (self._term_bytes(index).decode() for index in range(len(self)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.lexicon.table.file import CorruptTable, read_arrays, write_arrays
 from dragoman.lexicon.table.table import Table
-from dragoman.lexicon.table.terms import TermRecords, gathered
+from dragoman.lexicon.table.terms import TermRecords, gather_terms
 from dragoman.lexicon.table.vocabulary import Bytes, Offsets
 
 __all__ = ["Written", "WrittenForms", "WrittenSide", "entries_from", "entry_number"]
@@ -52,20 +52,20 @@ class WrittenSide:
 
     def between(self, first: int, last: int) -> list[str | None]:
         """As :meth:`of`, of the entries from ``first`` to before ``last``."""
-        found: list[str | None] = [None] * (last - first)
+        forms: list[str | None] = [None] * (last - first)
         begin, end = np.searchsorted(self.entries, (first, last)).tolist()
         texts: dict[int, str] = {}
         for place, record in enumerate(self.records[begin:end].tolist(), begin):
             if record not in texts:
                 texts[record] = self.text(place)
-            found[int(self.entries[place]) - first] = texts[record]
-        return found
+            forms[int(self.entries[place]) - first] = texts[record]
+        return forms
 
     def blocks(self) -> Iterator[NDArray[np.generic]]:
         """Arrays that are the same for the same terms of the same entries, in whatever order they were recorded."""
         yield self.entries
         for first in range(0, len(self.records), _BLOCK):
-            terms = gathered(self.blob, self.offsets, self.records[first : first + _BLOCK])
+            terms = gather_terms(self.blob, self.offsets, self.records[first : first + _BLOCK])
             yield from (terms.offsets, terms.blob)
 
 
@@ -115,10 +115,10 @@ class WrittenForms:
             raise CorruptTable(path, f"not the written forms of a table, format version {_FORMAT_VERSION}")
         sides = []
         for name in ("source", "target"):
-            found = {field: arrays.get(f"{name}_{field}") for field in _DTYPES}
-            if any(array is None or array.dtype != _DTYPES[field] for field, array in found.items()):
+            columns = {field: arrays.get(f"{name}_{field}") for field in _DTYPES}
+            if any(array is None or array.dtype != _DTYPES[field] for field, array in columns.items()):
                 raise CorruptTable(path, f"incomplete: the {name} terms")
-            sides.append(WrittenSide(**found))  # type: ignore[arg-type]
+            sides.append(WrittenSide(**columns))  # type: ignore[arg-type]
         return cls(*sides)
 
 
@@ -157,8 +157,8 @@ def entries_from(table: Table, source: str, target: str) -> int:
         return first
     t = table.targets.place(target)
     passed = t < len(table.targets) and table.targets[t] == target
-    own = table.target_ids[first : int(table.indptr[s + 1])]
-    return first + int(np.searchsorted(own, t, side="right" if passed else "left"))
+    target_ids = table.target_ids[first : int(table.indptr[s + 1])]
+    return first + int(np.searchsorted(target_ids, t, side="right" if passed else "left"))
 
 
 def entry_number(table: Table, source: str, target: str) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import regex
 
-__all__ = ["written_out"]
+__all__ = ["write_out"]
 
 _KINDS = ("<super>", "<sub>", "<fraction>", "<square>")
 _FOOTNOTE = 3
@@ -20,27 +20,27 @@ _FOOTNOTE = 3
 
 
 def _forms() -> dict[str, str]:
-    found = {}
-    for number in range(0x80, sys.maxunicode + 1):
-        character = chr(number)
+    forms = {}
+    for code_point in range(0x80, sys.maxunicode + 1):
+        character = chr(code_point)
         form = unicodedata.normalize("NFKC", character)
         if " " in form and unicodedata.category(character) == "Lo" and all(map(str.isalpha, form.split())):
-            found[character] = form  # one character for several words, such as ﷺ
+            forms[character] = form  # one character for several words, such as ﷺ
         if unicodedata.category(character) not in ("No", "So", "Sm"):
             continue
         kind = unicodedata.decomposition(character).partition(" ")[0]
-        if kind in _KINDS and any(one.isalnum() for one in form) and character not in "™℠":
-            found[character] = f" {form}" if kind == "<fraction>" else form
-    return found
+        if kind in _KINDS and any(letter.isalnum() for letter in form) and character not in "™℠":
+            forms[character] = f" {form}" if kind == "<fraction>" else form
+    return forms
 
 
 _FORMS = _forms()
-_RAISED = "".join(one for one in _FORMS if unicodedata.decomposition(one).startswith("<super>"))
+_RAISED = "".join(character for character in _FORMS if unicodedata.decomposition(character).startswith("<super>"))
 _ANY = frozenset(_FORMS)
 _NOTES = regex.compile(rf"(?<=(?:\p{{L}}\p{{M}}*){{{_FOOTNOTE}}}|\p{{Nd}})[{_RAISED}]++")
 
 
-def written_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
+def write_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
     """The text with the compatibility forms written out (NFKC), and where each of its characters begins and ends in
     ``text``; None if it has none.
 
@@ -49,7 +49,7 @@ def written_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
     """
     if _ANY.isdisjoint(text):
         return None
-    notes = {found.start() for found in _NOTES.finditer(text)}
+    notes = {match.start() for match in _NOTES.finditer(text)}
     pieces: list[str] = []
     begins: list[int] = []
     for place, character in enumerate(text):

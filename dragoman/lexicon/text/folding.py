@@ -81,8 +81,8 @@ _ARABIC_KEPT = {"sd": "کڪ", "ug": "ىە", "ku": "ە", "kk": "ىە", "ky": "ى�
 
 
 def _letter_forms(language: str) -> dict[int, str]:
-    kept = _ARABIC_KEPT.get(language, "")
-    forms: dict[int, str] = {ord(a): b for a, b in _ARABIC.items() if a not in kept}
+    exceptions = _ARABIC_KEPT.get(language, "")
+    forms: dict[int, str] = {ord(a): b for a, b in _ARABIC.items() if a not in exceptions}
     forms.update(_CHILLU)
     forms.update({ord(a): "'" for a in APOSTROPHES})
     forms[ord("œ")] = "oe"
@@ -105,14 +105,14 @@ def _without_separators(text: str) -> str:
     return str(_ACRONYM_DOTS.sub("", text))
 
 
-def _decomposed(text: str) -> str:
+def _decompose(text: str) -> str:
     """NFKD, in time that is linear in the text."""
     return unicodedata.normalize("NFKD", text if len(text) <= LONGEST_MARKS else _MARKS.sub(r"\1", text))
 
 
 def without_marks(word: str) -> str:
     """A word without the marks above and below its letters."""
-    letters = (one for one in unicodedata.normalize("NFD", word) if not unicodedata.combining(one))
+    letters = (character for character in unicodedata.normalize("NFD", word) if not unicodedata.combining(character))
     return unicodedata.normalize("NFC", "".join(letters))
 
 
@@ -126,10 +126,10 @@ class Folder:
 
     def __call__(self, text: str) -> str:
         """The folded ``text``; idempotent, and equal for canonically equivalent texts."""
-        text = _decomposed(_without_separators(_IGNORED.sub("", text)))
+        text = _decompose(_without_separators(_IGNORED.sub("", text)))
         if self.language in _DOTLESS_I:
             text = text.replace("I\u0307", "i").replace("I\u0302", "i").replace("I", "ı")
-        text = _decomposed(_IGNORED.sub("", text.casefold())).translate(self._forms)
+        text = _decompose(_IGNORED.sub("", text.casefold())).translate(self._forms)
         if not text.isascii():
             text = self._without_marks(text)
         text = _without_separators(unicodedata.normalize("NFKC", _HEBREW_QUOTES.sub("", text)))
@@ -137,7 +137,7 @@ class Folder:
 
     def _without_marks(self, text: str) -> str:
         """Drop marks that are not part of a letter, and convert decimal digits to ASCII."""
-        kept: list[str] = []
+        characters: list[str] = []
         letter = ""
         for character in text:
             if character.isascii():
@@ -152,8 +152,8 @@ class Folder:
                     character = str(unicodedata.decimal(character))
                 if not _MARK.match(character):
                     letter = character
-            kept.append(character)
-        return "".join(kept)
+            characters.append(character)
+        return "".join(characters)
 
     def _with_mark(self, letter: str, mark: str) -> str | None:
         """``letter`` with ``mark`` if the mark belongs to it; None if the mark is to be dropped."""
@@ -180,10 +180,10 @@ def folded_words(language: str) -> dict[str, str]:
 
 def folder(language: str) -> Folder:
     """The :class:`Folder` of a language."""
-    found = _FOLDERS.get(language)
-    if found is None:
-        found = _FOLDERS[language] = Folder(language)
-    return found
+    cached = _FOLDERS.get(language)
+    if cached is None:
+        cached = _FOLDERS[language] = Folder(language)
+    return cached
 
 
 def fold(text: str, language: str) -> str:
@@ -205,9 +205,9 @@ def fold(text: str, language: str) -> str:
     if len(text) > _CACHED_LENGTH:
         return folder(language)(text)
     cache = folded_words(language)
-    found = cache.get(text)
-    if found is None:
+    folded = cache.get(text)
+    if folded is None:
         if len(cache) >= _CACHED_WORDS:
             cache.clear()
-        found = cache[text] = folder(language)(text)
-    return found
+        folded = cache[text] = folder(language)(text)
+    return folded

@@ -67,16 +67,16 @@ def read_rows(text: str) -> dict[str, frozenset[str]]:
             row without words, a word that is twice in a row, and a word that is not in NFC and lower case.
     """
     rows: dict[str, frozenset[str]] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
+    for line_number, line in enumerate(text.split("\n"), start=1):
         if not line or line.startswith("#"):
             continue
         try:
-            language, found = _row(line)
+            language, words = _row(line)
             if language in rows:
                 raise ValueError(f"{language} has a row already")
         except ValueError as error:
-            raise ValueError(f"function words, line {number}: {error}") from None
-        rows[language] = found
+            raise ValueError(f"function words, line {line_number}: {error}") from None
+        rows[language] = words
     return rows
 
 

@@ -28,9 +28,9 @@ def sentences(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
     """
     spans: list[Span] = []
     start = 0
-    for found in SENTENCE_END.finditer(text):
-        spans.extend(_pieces(text, start, found.end(), longest))
-        start = found.end()
+    for match in SENTENCE_END.finditer(text):
+        spans.extend(_pieces(text, start, match.end(), longest))
+        start = match.end()
     spans.extend(_pieces(text, start, len(text), longest))
     return spans
 
@@ -67,7 +67,7 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
         if end - start <= longest:
             yield start, end
             return
-        cut = _cut(text, start, start + longest)
+        cut = _cut_position(text, start, start + longest)
         last = cut
         while text[last - 1].isspace():
             last -= 1
@@ -75,7 +75,7 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
         start = cut
 
 
-def _cut(text: str, start: int, limit: int) -> int:
+def _cut_position(text: str, start: int, limit: int) -> int:
     for position in range(limit, start + (limit - start) // 2, -1):
         if text[position].isspace():
             return position

@@ -95,7 +95,7 @@ class LongestMatch:
         return end
 
 
-def _folded(run: str, language: str) -> tuple[str, Sequence[int]]:
+def _fold_run(run: str, language: str) -> tuple[str, Sequence[int]]:
     """The folded run, and for each folded character its end in the original run."""
     cache = folded_words(language)
     folded: list[str] = []
@@ -112,7 +112,7 @@ def _folded(run: str, language: str) -> tuple[str, Sequence[int]]:
     return "".join(folded), ends_at
 
 
-def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, int]]:
+def segment_run(run: str, language: str, segment: Segmenter) -> list[tuple[int, int]]:
     """Segment an unfolded run: fold it, call ``segment``, and map the spans back to the run.
 
     No word begins or ends between a character and its marks.
@@ -126,7 +126,7 @@ def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, in
         text: str = fold(run, language)
         ends_at: Sequence[int] = range(1, len(run) + 1)
     else:
-        text, ends_at = _folded(run, language)
+        text, ends_at = _fold_run(run, language)
     starts_at = [0, *ends_at]
     spans: list[tuple[int, int]] = []
     previous = last = 0

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import regex
 
 from dragoman.deadline import check, check_each
-from dragoman.lexicon.text.compatibility import written_out
+from dragoman.lexicon.text.compatibility import write_out
 from dragoman.lexicon.text.folding import (
     APOSTROPHES,
     FOLDING_VERSION,
@@ -25,7 +25,7 @@ from dragoman.lexicon.text.folding import (
 )
 from dragoman.lexicon.text.function_words import folded_function_words, is_function_word
 from dragoman.lexicon.text.languages import check_language
-from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
+from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segment_run
 
 __all__ = [
     "AGAIN",
@@ -217,10 +217,10 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     ``½``; see :mod:`dragoman.lexicon.text.compatibility`).
     """
     plain = _PLAIN_TEXT.fullmatch(text) is not None
-    if not plain and (written := written_out(text)) is not None:
+    if not plain and (written := write_out(text)) is not None:
         whole, begins, ends = written
-        found = _words(whole, language, segment, plain=False)
-        return [one._replace(start=begins[one.start], end=ends[one.end - 1]) for one in found]
+        tokens = _words(whole, language, segment, plain=False)
+        return [token._replace(start=begins[token.start], end=ends[token.end - 1]) for token in tokens]
     return _words(text, language, segment, plain)
 
 
@@ -290,7 +290,7 @@ def _inner_spans(
     if not match[1]:
         return None
     start = match.start()
-    return ((start + first, start + last) for first, last in segmented(match[1], language, segment or by_character))
+    return ((start + first, start + last) for first, last in segment_run(match[1], language, segment or by_character))
 
 
 def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = None) -> list[list[str]]:
@@ -302,23 +302,25 @@ def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = 
         else [match[0] for match in _PLAIN_WORD.finditer(text)]
         for text in check_each(texts)
     ]
-    distinct = {surface for found in surfaces if found is not None for surface in found}
+    distinct = {surface for text_surfaces in surfaces if text_surfaces is not None for surface in text_surfaces}
     folded = {surface: fold(surface, language) for surface in check_each(distinct, _CHECKED_EVERY)}
     function = folded_function_words(language)
-    folded |= {one: _as_written(one, word, language, False) for one, word in folded.items() if word in function}
+    folded |= {
+        surface: _as_written(surface, word, language, False) for surface, word in folded.items() if word in function
+    }
     apart = {surface for surface in distinct if not surface[-1].isalnum()}
     return [
         [token.word for token in words(text, language, segment)]
-        if found is None or (apart and not apart.isdisjoint(found))
-        else [folded[surface] for surface in found]
-        for text, found in zip(texts, surfaces, strict=True)
+        if text_surfaces is None or (apart and not apart.isdisjoint(text_surfaces))
+        else [folded[surface] for surface in text_surfaces]
+        for text, text_surfaces in zip(texts, surfaces, strict=True)
     ]
 
 
 def content_terms(tokens: Iterable[Token], language: str) -> list[Token]:
     """The tokens, with an empty term for each function word of the language."""
     function = folded_function_words(language)
-    return [one._replace(term="", further=()) if one.word in function else one for one in tokens]
+    return [token._replace(term="", further=()) if token.word in function else token for token in tokens]
 
 
 def fold_term(text: str, language: str) -> str:
@@ -335,7 +337,9 @@ def other_keys(text: str, language: str) -> list[str]:
     kept as they are written (``us`` of ``US``)."""
     key = fold_term(text, language)
     plain = " ".join(fold(word, language) for word in key.split(" "))
-    return list(dict.fromkeys(one for one in (plain, fold_term(text.upper(), language)) if one != key))
+    return list(
+        dict.fromkeys(candidate for candidate in (plain, fold_term(text.upper(), language)) if candidate != key)
+    )
 
 
 def _whole(run: str) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from dragoman.files.atomic import atomic_file
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import JavaError
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 
 __all__ = ["IndexState", "OpenIndex", "languages", "metadata", "opened", "point_to", "remove_others"]
 

@@ -16,7 +16,7 @@ from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpack
-from dragoman.indexes.documents import IndexedDocument, Row
+from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
 from dragoman.service.collections.lucene.index import CollectionIndex
@@ -172,12 +172,12 @@ class DocumentImport:
             self._done.replaced += replaced
             self._done.generation = generation
             self._stored_line = batch.last_line
-            self._index.apply([Row(key, *rows[id][1:]) for id, key in keys.items()], generation)
+            self._index.apply([IndexRow(key, *rows[id][1:]) for id, key in keys.items()], generation)
         self._metrics.stage("store", stored - begun)
         self._metrics.stage("index", time.perf_counter() - stored + analysed - started)
         self._metrics.documents("stored", len(batch.documents))
 
-    def _analysed(self, batch: _Batch) -> dict[str, Row]:
+    def _analysed(self, batch: _Batch) -> dict[str, IndexRow]:
         """The analysed documents of a batch by their ids; a document that cannot be analysed is rejected."""
         own = self._collection.language
         while True:

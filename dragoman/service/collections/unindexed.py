@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, and_, delete, false, func, insert, select
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, deadline, remaining
 from dragoman.engine.core.errors import classify
-from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
+from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
 from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.lexicon.text.tokens import Analysis
@@ -45,7 +45,7 @@ def isolated(
     analysis: Callable[[str], Analysis],
     seconds: float,
     cancelled: Callable[[], bool],
-) -> tuple[list[Row], dict[int, str]]:
+) -> tuple[list[IndexRow], dict[int, str]]:
     """The analysed documents, and for each that cannot be analysed within ``seconds`` its key and the reason.
 
     Documents are analysed together; a batch that fails is halved until the one document is found.
@@ -53,7 +53,7 @@ def isolated(
     Raises:
         WorkCancelled: ``cancelled`` says so.
     """
-    rows: list[Row] = []
+    rows: list[IndexRow] = []
     faults: dict[int, str] = {}
     pending = list(batches(documents))[::-1]
     while pending:
@@ -61,7 +61,7 @@ def isolated(
         try:
             with deadline(seconds, cancelled):
                 analyses = {language: analysis(language) for language in {document.language for document in batch}}
-                rows.extend(analysed(batch, analyses))
+                rows.extend(analyse_documents(batch, analyses))
         except _SYSTEM:
             raise
         except Exception as fault:
@@ -75,7 +75,7 @@ def isolated(
     return rows, faults
 
 
-def written(write: Callable[[Sequence[Row]], None], rows: Sequence[Row]) -> dict[int, str]:
+def written(write: Callable[[Sequence[IndexRow]], None], rows: Sequence[IndexRow]) -> dict[int, str]:
     """Write documents to an index; returns the reason for each that it refuses, by key."""
     try:
         write(rows)

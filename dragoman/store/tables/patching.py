@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dragoman.engine.core.errors import InvalidRequest, TooLarge
 from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.cells import term_of
-from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, TableFormatError, shown
+from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, TableFormatError, quote
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.table.written import WrittenForms, entry_number
@@ -100,7 +100,7 @@ def _key(table: Table, number: int, addition: Addition) -> tuple[str, str]:
         except Rejected as fault:
             raise InvalidRequest(f"add[{number}].{side}: {fault}") from fault
         if not keys[-1]:
-            raise InvalidRequest(f"add[{number}].{side}: {shown(term)} has no searchable word")
+            raise InvalidRequest(f"add[{number}].{side}: {quote(term)} has no searchable word")
     return keys[0], keys[1]
 
 

@@ -9,8 +9,8 @@ from dragoman.engine.core.errors import InvalidRequest, TooLarge
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.odds import odds_between
 from dragoman.lexicon.formats.build import Normalised, normalise
-from dragoman.lexicon.formats.detection.encodings import allowed
-from dragoman.lexicon.formats.detection.separators import separator_named
+from dragoman.lexicon.formats.detection.encodings import find_codec
+from dragoman.lexicon.formats.detection.separators import find_separator
 from dragoman.lexicon.formats.items import ROLES, SKIPPED, Choices
 from dragoman.lexicon.formats.reader import FORMATS, Limits, TableFormatError, TableTooLarge, read
 
@@ -36,7 +36,7 @@ class ReadAs:
         """
         if self.format not in FORMATS:
             raise InvalidRequest(f"format: {self.format[:40]!r} is unknown; choose one of {', '.join(FORMATS)}")
-        if self.encoding is not None and allowed(self.encoding) is None:
+        if self.encoding is not None and find_codec(self.encoding) is None:
             raise InvalidRequest(
                 f"encoding: {self.encoding[:40]!r} is not known; use a name such as utf-8, utf-16 or windows-1252"
             )
@@ -45,7 +45,7 @@ class ReadAs:
     def _separator(self) -> str | None:
         if self.separator is None:
             return None
-        found = separator_named(self.separator)
+        found = find_separator(self.separator)
         if found is None:
             raise InvalidRequest(
                 f"separator: {self.separator[:40]!r} is not known; use tab, comma, semicolon, pipe, space or itself"

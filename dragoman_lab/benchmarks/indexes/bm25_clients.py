@@ -81,15 +81,16 @@ class Engine:
         from dragoman.engine.query.translation import BM25_OF, identical
         from dragoman.engine.settings import Settings
         from dragoman.indexes.analysis.pipeline import analysis
-        from dragoman.lexicon.query import Bridge, psq, smt, untranslated
-        from dragoman.lexicon.table.compose import Member, analysed, merge
+        from dragoman.lexicon.query import Bridge, monolingual, psq
+        from dragoman.lexicon.smt import smt
+        from dragoman.lexicon.table.compose import Member, analyse_table, merge
         from dragoman.store.tables.table_reader import read_table
 
         self.parameters = BM25_OF
         german, english = analysis("de"), analysis("en")
         read = read_table(iter([table.read_bytes()]), "en", "de", "tsv", Settings.load()).table
         words = merge([Member(read, "table", 1)])
-        terms = analysed(words, english, german)
+        terms = analyse_table(words, english, german)
         bridge = Bridge(partial(identical, analysis, "de"))
         asked = [
             english.tokens(record["text"]) for record in records(data_folder / "xquad_r" / "queries" / "en.jsonl.gz")
@@ -98,7 +99,7 @@ class Engine:
             "psq": [psq(tokens, terms, bridge) for tokens in asked],
             "smt": [smt(tokens, words) for tokens in asked],
             "none": [
-                untranslated(german.tokens(record["text"]))
+                monolingual(german.tokens(record["text"]))
                 for record in records(data_folder / "xquad_r" / "queries" / "de.jsonl.gz")
             ],
         }
@@ -109,7 +110,7 @@ class Engine:
         for method, queries in self.queries.items():
             self.index.add([self.extra], self.analyses)
             self.index.refresh()
-            self.index.explained(queries[0], "de", 1)
+            self.index.rank_with_statistics(queries[0], "de", 1)
             asked = copy_queries(queries)
             for state in ("cold", "warm"):
                 figures[f"{method} {state}"] = self._ask(method, asked, clients)
@@ -120,7 +121,7 @@ class Engine:
 
         def ask(query: Any) -> float:
             started = time.perf_counter()
-            self.index.explained(query, "de", HITS, parameters)
+            self.index.rank_with_statistics(query, "de", HITS, parameters)
             return time.perf_counter() - started
 
         def share(client: int) -> list[float]:

@@ -16,7 +16,7 @@ from typing import Literal
 import regex
 
 from dragoman.indexes.analysis.segmenters import icu_words, segmenter
-from dragoman.lexicon.text.segmentation import RUN, segmented
+from dragoman.lexicon.text.segmentation import RUN, segment_run
 
 Split = Literal["tune", "test", "all"]
 UNSPACED = ("ja", "th", "zh")
@@ -107,7 +107,7 @@ def _segment(text: str, language: str) -> Iterator[str]:
     segmenter_with_name = segmenter(language)
     assert segmenter_with_name is not None
     for run in _RUN.finditer(text):
-        for first, last in segmented(run[0], language, segmenter_with_name[0]):
+        for first, last in segment_run(run[0], language, segmenter_with_name[0]):
             yield run[0][first:last]
 
 

@@ -25,7 +25,7 @@ from ir_measures import AP
 from dragoman.engine.query.translation import BM25_OF
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.lexicon.query import untranslated
+from dragoman.lexicon.query import monolingual
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
 from dragoman_lab.evaluation.test_collection import SPLITS, load_benchmark
@@ -60,7 +60,7 @@ class Dragoman:
         self.lucene.refresh()
 
     def search(self, query: str) -> dict[str, float]:
-        index_query = untranslated(self.language.tokens(query))
+        index_query = monolingual(self.language.tokens(query))
         hits = self.lucene.search(index_query, self.language.language, DEPTH, PARAMETERS)
         return {self.ids[hit.key]: hit.score for hit in hits}
 

@@ -41,7 +41,7 @@ from dragoman.engine.settings import Settings
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import Bridge, psq
-from dragoman.lexicon.table.compose import Member, analysed, merge
+from dragoman.lexicon.table.compose import Member, analyse_table, merge
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.store.tables.table_reader import read_table
@@ -203,7 +203,7 @@ def main() -> None:
             for kind, name, weight in (("", "trained", 0.7), (".dictionary", "dictionary", 0.3))
         ]
         merged = merge(members)
-        table = analysed(merged, source, target)
+        table = analyse_table(merged, source, target)
         prior = background(arguments.data, language)
         if arguments.own_tokenizer:
             other = FastPsq(merged, own_tokenizer("en"), own_tokenizer(language), prior)

@@ -26,7 +26,7 @@ from rich.table import Table as Printed
 
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.lexicon.table.compose import Member, analysed, merge
+from dragoman.lexicon.table.compose import Member, analyse_table, merge
 from dragoman.store.tables.table_reader import read_table
 from dragoman_lab.benchmarks.load.memory import mebibytes
 from tests.service import postgresql
@@ -119,7 +119,7 @@ def parts_alone(file: Path) -> Printed:
         read = part("read, fold, normalise", lambda: read_table(pieces, "en", "de", "tsv", Settings.load()))
     part("compile", lambda: read.table.save(file.with_suffix(".safetensors")))
     merged = part("merge (when activated)", lambda: merge([Member(read.table, "table", 1)]))
-    part("analyse (when activated)", lambda: analysed(merged, analysis("en"), analysis("de")))
+    part("analyse (when activated)", lambda: analyse_table(merged, analysis("en"), analysis("de")))
     return printed
 
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.engine.search.late import DEPTH
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.index import DenseIndex, Embedded
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.ranking.maxsim import MAX_RARITY, matches
 from dragoman_lab.evaluation.codebook_training import CodebookTraining, sampled_states
 from dragoman_lab.evaluation.test_collection import load_benchmark
@@ -163,7 +163,7 @@ def main() -> None:
     )
     sample = sampled_states(text, encoder, lambda line: None)
     for size in map(int, arguments.sizes.split(",")):
-        codec = StateCodec.trained(sample, size, LAYER)
+        codec = StateCodec.train(sample, size, LAYER)
         means = maps(directions, states, LAYER, partial(_encode_and_decode, codec))
         spent = [f"{milliseconds(codec, subwords):.1f}" for subwords in (60, 200)]
         print(f"layer {LAYER}, {size} bytes", *_format(means), *spent)  # noqa: T201

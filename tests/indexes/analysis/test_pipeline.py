@@ -239,7 +239,7 @@ def test_fingerprints_differ_and_name_what_the_output_depends_on() -> None:
 def test_indexed_terms_are_those_of_the_tokens_without_elided_words() -> None:
     texts = [SENTENCES["de"], "", "Neue Wörter, die nie gesehen", SENTENCES["de"], "w" * 300]
     kept = [[token for token in analysis("de").tokens(text) if token.term] for text in texts]
-    found = WordAnalysis("de").indexed(texts)
+    found = WordAnalysis("de").analyse_texts(texts)
     assert [words for words, _ in found] == [[token.word for token in text] for text in kept]
     assert [[(one.term, one.further) for one in entries] for _, entries in found] == [
         [(token.term, token.further) for token in text] for text in kept

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.indexes import IndexedDocument, LuceneIndex
-from dragoman.indexes.analysis.transliteration import LEAST_SIMILARITY, romanised, similarity, skeletons
+from dragoman.indexes.analysis.transliteration import LEAST_SIMILARITY, romanise, similarity, skeletons
 from dragoman.lexicon.text.tokens import PlainAnalysis
 
 NAMES = [
@@ -43,7 +43,7 @@ def test_similarity_is_symmetric_and_bounded(first: str, second: str) -> None:
     assert similarity(first, second) == similarity(second, first)
     assert 0 <= similarity(first, second) <= 1
     assert similarity(first, first) == 1
-    assert romanised(first).isascii()
+    assert romanise(first).isascii()
     assert all(set(form) <= set("pfktslrmn") for form in skeletons(first))
 
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.file import DenseHeader
 from dragoman.indexes.dense.index import DenseIndex, Embedded
+from dragoman.indexes.dense.state_codec import StateCodec
 
 WIDTH = 4
 HEADER = DenseHeader("uid", "encoder", WIDTH, 1)
@@ -127,7 +127,7 @@ def test_a_trained_codec_comes_near_its_states(tmp_path_factory, seed: int) -> N
     states /= np.linalg.norm(states, axis=1, keepdims=True)
     errors = []
     for size in (2, 4, 8):
-        codec = StateCodec.trained(states, size, layer=3)
+        codec = StateCodec.train(states, size, layer=3)
         codes = codec.encode(states)
         assert (codes.shape, codes.dtype) == ((600, size), np.uint8)
         np.testing.assert_allclose(codec._rotation @ codec._rotation.T, np.eye(8), atol=1e-5)

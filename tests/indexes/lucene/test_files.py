@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.lucene.index import IndexedDocument, LuceneIndex
+from dragoman.indexes.lucene.lucene_index import IndexedDocument, LuceneIndex
 
 
 @pytest.fixture(scope="module")

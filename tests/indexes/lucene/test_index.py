@@ -296,7 +296,7 @@ def test_flipped_bits_are_noticed_by_verifying(tmp_path: Path) -> None:
 
 def test_an_index_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(tmp_path)
-    monkeypatch.setattr("dragoman.indexes.lucene.store.FORMAT", "0")
+    monkeypatch.setattr("dragoman.indexes.lucene.lucene_store.FORMAT", "0")
     with pytest.raises(IndexCorrupt, match="another version"):
         LuceneIndex(tmp_path)
 

@@ -102,7 +102,7 @@ def check_scores(index: LuceneIndex, texts: dict[int, list[str]], queries: list[
     keys = list(texts)
     methods: tuple[Method, ...] = ("psq", "smt", "none")
     for query in [TranslatedQuery(method, groups) for groups in queries for method in methods]:
-        ranking, statistics = index.explained(query, "xx", 1000, bm25)
+        ranking, statistics = index.rank_with_statistics(query, "xx", 1000, bm25)
         expected = {keys[place]: score for place, score in reference.scores(query).items()}
         same_scores(ranking.hits, expected, ranking.attainable)
         assert ranking.attainable == pytest.approx(reference.attainable(query), rel=1e-6, abs=1e-9)

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.cli.main import app
-from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.language_means import LanguageMeans
+from dragoman.indexes.dense.state_codec import StateCodec
 from tests.backbone.samples import raw_lines, write_text
 
 pytestmark = pytest.mark.slow

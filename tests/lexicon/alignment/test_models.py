@@ -90,7 +90,7 @@ def test_equals_enumeration(model: str, inverse: bool, raw: Raw) -> None:
     for chunk in corpus.chunks:
         found = direction.posteriors(chunk, fast)
         for row in range(len(chunk.weights)):
-            g_ids = direction.generated(chunk)[row]
+            g_ids = direction.generated_ids(chunk)[row]
             c_ids = from_pair[direction.pairs(chunk)[row, 0]]
             _, expected, _ = slow.posteriors([conditioning[c] for c in c_ids], [generated[g] for g in g_ids])
             for j, token in enumerate(expected):

@@ -10,7 +10,7 @@ from dragoman.engine.tables.odds import odds_between
 from dragoman.lexicon.formats.build import normalise
 from dragoman.lexicon.formats.detection import encodings
 from dragoman.lexicon.formats.detection.headers import read_header
-from dragoman.lexicon.formats.items import Choices, Detected, Header, Item, Notice, RawEntry, Rejection
+from dragoman.lexicon.formats.items import Choices, Detected, Header, Notice, RawEntry, ReadEvent, Rejection
 from dragoman.lexicon.formats.reader import TableFormatError, read
 
 WORDS = [("house", "Haus"), ("tree", "Baum"), ("heart attack", "Herzinfarkt"), ("bridge", "Brücke"), ("knee", "Knie")]
@@ -18,17 +18,17 @@ WORDS = [("house", "Haus"), ("tree", "Baum"), ("heart attack", "Herzinfarkt"), (
 
 def items(
     data: str | bytes, format: str = "auto", languages: tuple[str, str] = ("en", "de"), **said: object
-) -> list[Item]:
+) -> list[ReadEvent]:
     content = data.encode() if isinstance(data, str) else data
     choices = Choices(**said)  # type: ignore[arg-type]
     return list(read([content], format, languages=languages, choices=choices, odds=odds_between(*languages)))
 
 
-def pairs(found: list[Item]) -> list[tuple[str, str]]:
+def pairs(found: list[ReadEvent]) -> list[tuple[str, str]]:
     return [(one.source, one.target) for one in found if isinstance(one, RawEntry)]
 
 
-def detected(found: list[Item]) -> Detected:
+def detected(found: list[ReadEvent]) -> Detected:
     assert isinstance(found[0], Detected)
     return found[0]
 

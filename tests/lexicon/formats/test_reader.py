@@ -13,10 +13,10 @@ from dragoman.lexicon.formats.reader import (
     Choices,
     Detected,
     Header,
-    Item,
     Limits,
     Notice,
     RawEntry,
+    ReadEvent,
     Rejection,
     TableFormatError,
     TableTooLarge,
@@ -24,12 +24,12 @@ from dragoman.lexicon.formats.reader import (
 )
 
 
-def entries(text: str | bytes, format: str = "tsv", **limits: int) -> list[Item]:
+def entries(text: str | bytes, format: str = "tsv", **limits: int) -> list[ReadEvent]:
     data = text.encode() if isinstance(text, str) else text
     return of_entries(read([data], format, Limits(**limits)))
 
 
-def of_entries(items: Iterable[Item]) -> list[Item]:
+def of_entries(items: Iterable[ReadEvent]) -> list[ReadEvent]:
     """The items without what was detected and noticed."""
     return [item for item in items if not isinstance(item, Detected | Notice)]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.lexicon.table.aggregation import marginals
 from dragoman.lexicon.table.compose import Member, merge
-from dragoman.lexicon.table.index_terms import LONGEST_PHRASE, LONGEST_TERM, analyse, analysed
+from dragoman.lexicon.table.index_terms import LONGEST_PHRASE, LONGEST_TERM, analyse, analyse_table
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token, words
 
@@ -161,7 +161,10 @@ def test_analysing_agrees_with_the_rule(content: Content, glossaries: frozenset[
 @given(contents)
 def test_rows_of_words_and_rows_of_whole_terms_have_no_more_mass_than_before(content: Content) -> None:
     table = build(content)
-    for made, before in ((analysed(table, EN, DE), table), (analysed(table, EN, DE).inverse(), table.inverse())):
+    for made, before in (
+        (analyse_table(table, EN, DE), table),
+        (analyse_table(table, EN, DE).inverse(), table.inverse()),
+    ):
         most = max(sum(e.p_forward for e in before.translations(s)) for s in before.sources)
         for s in made.sources:
             entries = made.translations(s)
@@ -173,7 +176,7 @@ def test_rows_of_words_and_rows_of_whole_terms_have_no_more_mass_than_before(con
 @given(contents)
 def test_analysing_the_inverse_is_the_inverse(content: Content) -> None:
     table = build(content)
-    one, other = analysed(table, EN, DE), analysed(table.inverse(), DE, EN).inverse()
+    one, other = analyse_table(table, EN, DE), analyse_table(table.inverse(), DE, EN).inverse()
     assert list(one.sources) == list(other.sources)
     for s in one.sources:
         left = sorted((e.term, e.p_forward, e.p_backward) for e in one.translations(s))
@@ -185,7 +188,7 @@ def test_analysing_the_inverse_is_the_inverse(content: Content) -> None:
 @given(st.dictionaries(st.tuples(st.sampled_from("bcd"), st.sampled_from("xyz")), probabilities, min_size=1))
 def test_an_analysis_that_changes_nothing_changes_nothing(content: dict[tuple[str, str], float]) -> None:
     table = build({pair: (p, p, 0) for pair, p in content.items()})
-    made = analysed(table, PlainAnalysis("en"), PlainAnalysis("de"))
+    made = analyse_table(table, PlainAnalysis("en"), PlainAnalysis("de"))
     for s in table.sources:
         expected = {e.term: (e.p_forward, e.p_backward) for e in table.translations(s)}
         found = {e.term: (e.p_forward, e.p_backward) for e in made.translations(s)}
@@ -196,7 +199,7 @@ def test_an_analysis_that_changes_nothing_changes_nothing(content: dict[tuple[st
 
 def test_a_row_keeps_its_mass() -> None:
     table = Table.from_entries("en", "de", [("aa", "xx", 0.5, 1), ("aa", "yy", 0.3, 1), ("ab", "zz", 0.8, 1)])
-    assert sum(e.p_forward for e in analysed(table, EN, DE).translations("a")) == pytest.approx(0.8)
+    assert sum(e.p_forward for e in analyse_table(table, EN, DE).translations("a")) == pytest.approx(0.8)
 
 
 def test_the_rarer_form_counts_less() -> None:
@@ -204,14 +207,14 @@ def test_the_rarer_form_counts_less() -> None:
     table = Table.from_entries(
         "en", "de", [("aa", "xx", 1, 0.9), ("ab", "xx", 0.2, 0.1), ("ab", "yy", 0.8, 0.1), ("cc", "yy", 1, 0.9)]
     )
-    [x, y] = analysed(table, EN, DE).translations("a")
+    [x, y] = analyse_table(table, EN, DE).translations("a")
     assert (x.term, y.term) == ("x", "y")
     assert x.p_forward > 0.8 > 0.6
 
 
 def test_a_phrase_is_kept_whole_and_distributed_over_its_words() -> None:
     table = Table.from_entries("en", "de", [("new of york", "stadt", 1, 1)])
-    made = analysed(table, EN, DE)
+    made = analyse_table(table, EN, DE)
     assert [(e.term, e.p_forward, e.p_backward) for e in made.translations("n y")] == [("s", 1.0, 1.0)]
     [entry] = made.translations("n")
     assert (entry.term, entry.p_forward, entry.p_backward) == ("s", 1.0, 0.5)
@@ -221,7 +224,7 @@ def test_words_of_a_phrase_align_with_their_translations() -> None:
     table = Table.from_entries(
         "en", "de", [("house", "xaus", 1, 1), ("white", "yeiss", 1, 1), ("white house", "yeisses xaus", 1, 1)]
     )
-    made = analysed(table, EN, DE)
+    made = analyse_table(table, EN, DE)
     assert {e.term: round(e.p_forward, 2) for e in made.translations("h")} == {"x": 1.0, "y": 0.0}
     assert [e.term for e in made.translations("w h")] == ["y x"]
 
@@ -230,23 +233,25 @@ def test_a_glossary_keeps_its_rank_among_the_forms_of_a_word() -> None:
     statistical = Table.from_entries("en", "de", [("banks", "kredit", 1, 1), ("day", "tag", 1, 1)])
     glossary = Table.from_entries("en", "de", [("bank", "ufer", 1, 1), ("day of night", "zeit", 1, 1)])
     merged = merge([Member(statistical, "news", 1), Member(glossary, "rivers", 1, "glossary")])
-    made = analysed(merged, EN, DE, glossaries=frozenset({1}))
+    made = analyse_table(merged, EN, DE, glossaries=frozenset({1}))
     assert [(e.term, e.origin) for e in made.translations("b")] == [("u", 1)]
     assert {e.term: e.origin for e in made.translations("d")} == {"t": 0, "z": 1}
-    mixed = analysed(merged, EN, DE)
+    mixed = analyse_table(merged, EN, DE)
     assert [e.term for e in mixed.translations("b")] == ["k", "u"]
 
 
 def test_a_longer_glossary_term_adds_nothing_to_a_word_that_is_a_term() -> None:
     entries = [("bank", "ufer", 1, 1), ("central bank", "zentrale", 1, 1), ("bank night", "kreis nacht", 1, 1)]
-    made = analysed(Table.from_entries("en", "de", entries), EN, DE, glossaries=frozenset({0}))
-    turned = analysed(Table.from_entries("de", "en", [(t, s, p, q) for s, t, p, q in entries]), DE, EN, frozenset({0}))
+    made = analyse_table(Table.from_entries("en", "de", entries), EN, DE, glossaries=frozenset({0}))
+    turned = analyse_table(
+        Table.from_entries("de", "en", [(t, s, p, q) for s, t, p, q in entries]), DE, EN, frozenset({0})
+    )
     for one in (made, turned.inverse()):
         found = {term: {e.term for e in one.translations(term, least_backward=0.01)} for term in ("b", "c", "n", "c b")}
         assert found == {"b": {"u"}, "c": {"z"}, "n": {"k", "n"}, "c b": {"z"}}
     for one in (turned, made.inverse()):
         assert {entry.term for entry in one.translations("z", least_backward=0.01)} == {"c b", "c", "b"}
-    apart = analysed(Table.from_entries("en", "de", entries), EN, DE)
+    apart = analyse_table(Table.from_entries("en", "de", entries), EN, DE)
     assert {entry.term for entry in apart.translations("b", least_backward=0.01)} == {"u", "z", "k", "n"}
 
 

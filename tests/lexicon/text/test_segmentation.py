@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.text.folding import fold
-from dragoman.lexicon.text.segmentation import LongestMatch, by_character, segmented
+from dragoman.lexicon.text.segmentation import LongestMatch, by_character, segment_run
 from dragoman.lexicon.text.tokens import words
 
 VOCABULARY = ["北京", "北京大学", "大学生", "生活", "サーバー", "น้ำ", "น้ำแข็ง", "แข็ง", "ab", "北 京"]
@@ -72,7 +72,7 @@ def test_every_segmentation_covers_the_run(run: str) -> None:
 def test_words_map_back_to_whole_characters(rest: str) -> None:
     text = "語" + rest
     for run in (text, unicodedata.normalize("NFD", text)):
-        spans = segmented(run, "ja", lambda folded: [(i, i + 1) for i in range(len(folded))])
+        spans = segment_run(run, "ja", lambda folded: [(i, i + 1) for i in range(len(folded))])
         assert all(one[1] <= other[0] for one, other in pairwise(spans))
         assert "".join(fold(run[a:b], "ja") for a, b in spans) == fold(run, "ja")
 

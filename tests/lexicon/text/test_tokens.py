@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.text import tokens as module
-from dragoman.lexicon.text.compatibility import written_out
+from dragoman.lexicon.text.compatibility import write_out
 from dragoman.lexicon.text.languages import UnknownLanguage
 from dragoman.lexicon.text.segmentation import UNSPACED_LETTERS
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token, fold, fold_term, is_elided, word_forms, words
@@ -76,7 +76,7 @@ def test_offsets_are_exact_and_in_order(sample: tuple[str, str]) -> None:
     for token in words(text, language):
         assert token.start < token.end <= len(text)
         whole = text[token.start : token.end]
-        several = written_out(whole) is not None  # both words of a fraction have its place
+        several = write_out(whole) is not None  # both words of a fraction have its place
         assert previous <= token.start or several
         within = fold(whole, language)
         assert fold(token.word, language) in within if several else fold(token.word, language) == within
@@ -197,7 +197,7 @@ def test_plain_ideographs_are_unchanged(language: str) -> None:
 
 
 def test_a_chinese_ideograph_stays_one_character() -> None:
-    """What `segmented` relies on: a folded run has the offsets of the run."""
+    """What `segment_run` relies on: a folded run has the offsets of the run."""
     every = "".join(chr(code) for code in range(0x4E00, 0xA000))
     simplified = fold(every, "zh")
     assert len(simplified) == len(every)

@@ -16,7 +16,7 @@ from dragoman.engine.core.errors import NotFound, StorageFull, Unavailable
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections import changes as replay
 from dragoman.service.collections.builds import IndexState

@@ -14,9 +14,9 @@ from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.engine.core.errors import NotFound
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis import pipeline
-from dragoman.indexes.documents import IndexedDocument, Row
+from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.indexes.java.jvm import JavaError
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections import unindexed
 from tests.service.searching import add, found, running
 from tests.service.serving import wait_for
@@ -24,12 +24,12 @@ from tests.service.serving import wait_for
 pytestmark = pytest.mark.slow
 
 
-def _row(document: IndexedDocument) -> Row:
-    return Row(document.key, document.language, document.text, document.text, "")
+def _row(document: IndexedDocument) -> IndexRow:
+    return IndexRow(document.key, document.language, document.text, document.text, "")
 
 
-def _failing(fails: Callable[[str], bool], fault: Callable[[], None]) -> Callable[..., list[Row]]:
-    def analysed(documents: Sequence[IndexedDocument], analyses: object) -> list[Row]:
+def _failing(fails: Callable[[str], bool], fault: Callable[[], None]) -> Callable[..., list[IndexRow]]:
+    def analysed(documents: Sequence[IndexedDocument], analyses: object) -> list[IndexRow]:
         if any(fails(document.text) for document in documents):
             fault()
         return [_row(document) for document in documents]
@@ -51,7 +51,7 @@ def _hang() -> None:
 def test_each_document_that_fails_is_told_from_the_others(poisoned: list[bool]) -> None:
     documents = [IndexedDocument(key, "sw", "bad" if bad else "good") for key, bad in enumerate(poisoned)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unindexed, "analysed", _failing(lambda text: text == "bad", _raise))
+        patch.setattr(unindexed, "analyse_documents", _failing(lambda text: text == "bad", _raise))
         rows, faults = unindexed.isolated(documents, lambda language: None, 60, lambda: False)  # type: ignore[arg-type,return-value]
     assert set(faults) == {key for key, bad in enumerate(poisoned) if bad}
     assert sorted(row.key for row in rows) == [key for key, bad in enumerate(poisoned) if not bad]
@@ -61,23 +61,23 @@ def test_each_document_that_fails_is_told_from_the_others(poisoned: list[bool]) 
 def test_each_document_that_the_index_refuses_is_told_from_the_others(refused: list[bool]) -> None:
     present: set[int] = set()
 
-    def write(rows: Sequence[Row]) -> None:
+    def write(rows: Sequence[IndexRow]) -> None:
         for row in rows:
             if refused[row.key]:
                 raise JavaError("java.lang.IllegalArgumentException", "immense term", "")
             present.add(row.key)
 
-    faults = unindexed.written(write, [Row(key, "sw", "", "", "") for key in range(len(refused))])
+    faults = unindexed.written(write, [IndexRow(key, "sw", "", "", "") for key in range(len(refused))])
     assert set(faults) == {key for key, bad in enumerate(refused) if bad}
     assert present == {key for key, bad in enumerate(refused) if not bad}
 
 
 def test_a_fault_for_want_of_memory_is_not_the_document_s() -> None:
-    def write(rows: Sequence[Row]) -> None:
+    def write(rows: Sequence[IndexRow]) -> None:
         raise JavaError("java.lang.OutOfMemoryError", "Java heap space", "")
 
     with pytest.raises(JavaError, match="heap"):
-        unindexed.written(write, [Row(1, "sw", "", "", "")])
+        unindexed.written(write, [IndexRow(1, "sw", "", "", "")])
 
 
 @pytest.mark.parametrize("language", ["sw", "de"])
@@ -91,7 +91,7 @@ def test_a_document_of_too_many_distinct_words_is_told_so(monkeypatch: pytest.Mo
 
 
 def test_a_deadline_or_an_end_of_the_whole_work_is_no_fault_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unindexed, "analysed", _failing(lambda text: True, _hang))
+    monkeypatch.setattr(unindexed, "analyse_documents", _failing(lambda text: True, _hang))
     document = IndexedDocument(1, "sw", "x")
     with pytest.raises(DeadlinePassed), deadline(0.01):
         unindexed.isolated([document], lambda language: None, 60, lambda: False)  # type: ignore[arg-type,return-value]
@@ -108,11 +108,11 @@ def test_a_retry_ends_with_its_deadline_and_the_next_begins_with_the_others(
         index = runtime.collections.index_of("c")
         add(runtime, "c", {"id": "1", "text": "moja"}, {"id": "2", "text": "mbili"}, {"id": "3", "text": "tatu"})
         with monkeypatch.context() as patch:
-            patch.setattr(unindexed, "analysed", _failing(lambda text: True, _raise))
+            patch.setattr(unindexed, "analyse_documents", _failing(lambda text: True, _raise))
             index.rebuild()
         assert runtime.collections.unindexed("c", 0)[1] == 3 and found(runtime, "c", "mbili") == []
         with monkeypatch.context() as patch:
-            patch.setattr(unindexed, "analysed", _failing(lambda text: text == "moja", _hang))
+            patch.setattr(unindexed, "analyse_documents", _failing(lambda text: text == "moja", _hang))
             with deadline(0.2):
                 assert runtime.collections.retry_unindexed("c") == (0, 3)
             with deadline(30):
@@ -129,7 +129,7 @@ def test_what_was_tried_again_is_durable(settings: Settings, monkeypatch: pytest
         runtime.collections.create("c", "sw")
         add(runtime, "c", {"id": "1", "text": "moja"})
         with monkeypatch.context() as patch:
-            patch.setattr(unindexed, "analysed", _failing(lambda text: True, _raise))
+            patch.setattr(unindexed, "analyse_documents", _failing(lambda text: True, _raise))
             runtime.collections.index_of("c").rebuild()
         assert runtime.collections.retry_unindexed("c") == (1, 0)
     with running(settings) as runtime:
@@ -139,7 +139,7 @@ def test_what_was_tried_again_is_durable(settings: Settings, monkeypatch: pytest
 def test_a_document_that_the_index_refuses_is_listed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     present = LuceneIndex.write
 
-    def refusing(index: LuceneIndex, rows: Sequence[Row]) -> None:
+    def refusing(index: LuceneIndex, rows: Sequence[IndexRow]) -> None:
         if any("sumu" in row.terms for row in rows):
             raise JavaError("java.lang.IllegalArgumentException", "immense term", "")
         present(index, rows)
@@ -169,7 +169,7 @@ def test_a_collection_whose_index_is_being_built_is_deleted_with_its_documents(
         runtime.collections.create("c", "sw")
         add(runtime, "c", {"id": "1", "text": "moja"}, {"id": "2", "text": "mbili"})
         index = runtime.collections.index_of("c")
-        monkeypatch.setattr(unindexed, "analysed", _failing(lambda text: True, hang))
+        monkeypatch.setattr(unindexed, "analyse_documents", _failing(lambda text: True, hang))
 
         def build() -> None:
             with pytest.raises(NotFound):

@@ -15,7 +15,7 @@ def translated(*groups: TermGroup, foreign: bool = True) -> Translated:
 
 def group(start: int, end: int, kept: bool, *repeated: tuple[int, int]) -> TermGroup:
     word = TEXT[start:end].lower()
-    return TermGroup(word, word, start, end, [Alternative("x", 1.0, 0)], kept=kept, repeated=repeated)
+    return TermGroup(word, word, start, end, [Alternative("x", 1.0, 0)], by_form=kept, repeated=repeated)
 
 
 def test_names_are_listed_that_were_kept() -> None:

@@ -11,7 +11,7 @@ from dragoman.engine.core.priority import background
 from dragoman.engine.models.models import Encode
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from tests.service.modelling import GERMAN, WordEncoder, ask, reasons
 from tests.service.searching import add, running
 
@@ -75,7 +75,7 @@ def test_hybrid_without_bm25_is_dense_and_says_so(
         def broken(*_: object) -> None:
             raise Unavailable("Lucene is not there")
 
-        monkeypatch.setattr(LuceneIndex, "explained", broken)
+        monkeypatch.setattr(LuceneIndex, "rank_with_statistics", broken)
         answer = ask(runtime, "bee", method="hybrid")
         assert ids(answer)[0] == "b"
         assert any("ranked by dense search alone" in reason for reason in reasons(answer, "first_stage"))

@@ -19,7 +19,7 @@ from dragoman.engine.search.dense import DenseStage
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import WordAnalysis
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
 from dragoman.service.collections.service import Collections
 from dragoman.service.runtime import Runtime
@@ -136,7 +136,7 @@ def test_half_a_hybrid_search_joins_by_the_weight_of_the_method_that_is_left(
     def broken(*_: object) -> None:
         raise Unavailable("it is not there")
 
-    monkeypatch.setattr(*((DenseStage, "rank") if part == "encoder" else (LuceneIndex, "explained")), broken)
+    monkeypatch.setattr(*((DenseStage, "rank") if part == "encoder" else (LuceneIndex, "rank_with_statistics")), broken)
     weight = 0.5 if (part, fusion) == ("encoder", "convex") else 0.0  # RRF's scores are no shares
     settings = Settings.load(data_dir=tmp_path, rerank_seconds=2.0, hybrid_fusion=fusion)
     with standing_in(monkeypatch, WordEncoder(), None, scorer):

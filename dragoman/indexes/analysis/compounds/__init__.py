@@ -62,28 +62,28 @@ class Compounds:
 
     def __init__(self, language: str, words: Words | None = None) -> None:
         self._grammar = COMPOUNDING[language]
-        self._first, self._last, self._forms, self._whole_words = words or _read(language, self._grammar)
+        self._first, self._last, self._forms, self._whole_words = words or _read_dictionary(language, self._grammar)
 
     def __call__(self, word: str) -> tuple[str, ...]:
         """The dictionary forms of a compound's parts, and what two and more of them make; empty for other words."""
         if not 2 * _SHORTEST <= len(word) <= _LONGEST or word in self._whole_words:
             return ()
-        spans = self._split(word)
+        spans = self._split_word(word)
         if len(spans) < 2:
             return ()
-        found: dict[str, None] = {}
+        parts: dict[str, None] = {}
         for first in range(len(spans)):
             for last in range(first, len(spans)):
                 begin = spans[first][0]
                 start_of_last, part = spans[last]
-                found[word[begin:start_of_last] + part] = None
-        return tuple(part for part in found if part != word and part != self._whole(word, spans))
+                parts[word[begin:start_of_last] + part] = None
+        return tuple(part for part in parts if part != word and part != self._whole(word, spans))
 
     @staticmethod
     def _whole(word: str, spans: list[tuple[int, str]]) -> str:
         return word[: spans[-1][0]] + spans[-1][1]
 
-    def _split(self, word: str) -> list[tuple[int, str]]:
+    def _split_word(self, word: str) -> list[tuple[int, str]]:
         """The parts with their places: as few as possible, and of those the one with the longest last part."""
         best: dict[int, list[tuple[int, str]]] = {0: []}
         result: list[tuple[int, str]] = []
@@ -108,15 +108,15 @@ class Compounds:
 
 def list_version(language: str) -> str:
     """A string that changes with the list of words of a language."""
-    return f"{crc32(_packed(language)):08x}"
+    return f"{crc32(_read_packed(language)):08x}"
 
 
-def _packed(language: str) -> bytes:
+def _read_packed(language: str) -> bytes:
     return (files(__name__) / f"{language}.txt.gz").read_bytes()
 
 
-def _read(language: str, grammar: Grammar) -> Words:
-    content = gzip.decompress(_packed(language)).decode()
+def _read_dictionary(language: str, grammar: Grammar) -> Words:
+    content = gzip.decompress(_read_packed(language)).decode()
     first: set[str] = set()
     last: set[str] = set()
     forms: dict[str, str] = {}

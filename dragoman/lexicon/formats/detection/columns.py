@@ -26,7 +26,7 @@ from dragoman.lexicon.formats.detection.kinds import (
     word_count,
 )
 from dragoman.lexicon.formats.detection.names import language_of_code
-from dragoman.lexicon.formats.items import SKIPPED, Choices, Notice, TableFormatError, shown
+from dragoman.lexicon.formats.items import SKIPPED, Choices, Notice, TableFormatError, quote
 from dragoman.lexicon.formats.records import Record
 
 _HEADER_WITHIN = 10
@@ -50,7 +50,7 @@ class Layout:
 
     def places(self, role: str) -> list[int]:
         """The columns of a role."""
-        return [place for place, one in enumerate(self.roles) if one == role]
+        return [place for place, column_role in enumerate(self.roles) if column_role == role]
 
 
 class Columns:
@@ -69,22 +69,22 @@ class Columns:
             TableFormatError: the file's columns are not clear, or not those of a table.
         """
         deadline.check()
-        found, head = self._header(rows)
-        data = [row.cells for row in rows if head is None or row.line > head.line]
-        width = max((_width(row) for row in data), default=0)
+        header, head = self._header(rows)
+        entry_rows = [row.cells for row in rows if head is None or row.line > head.line]
+        width = max((_width(row) for row in entry_rows), default=0)
         width = min(_MOST_COLUMNS, max(2, width, len(self._choices.columns or ()), len(head.cells) if head else 0))
         layout = Layout([None] * width)
         if head is not None:
             layout.header = tuple(cell.strip() for cell in head.cells if cell.strip())
             layout.header_line, layout.data_from = head.line, head.line + 1
-        columns = [[row[j].strip() for row in data if j < len(row) and row[j].strip()] for j in range(width)]
-        self._ragged = {j for j in range(width) if all(row[j].strip() for row in data if j < len(row))}
+        columns = [[row[j].strip() for row in entry_rows if j < len(row) and row[j].strip()] for j in range(width)]
+        self._ragged = {j for j in range(width) if all(row[j].strip() for row in entry_rows if j < len(row))}
         if self._choices.columns is not None:
-            self._as_chosen(layout)
-        elif found is not None:
-            self._as_headed(layout, found, columns, data)
+            self._assign_chosen(layout)
+        elif header is not None:
+            self._assign_by_header(layout, header, columns, entry_rows)
         else:
-            self._as_held(layout, columns, data, head)
+            self._assign_by_cells(layout, columns, entry_rows, head)
         self._complete(layout, columns, head)
         return layout
 
@@ -93,16 +93,16 @@ class Columns:
         if self._choices.header is False or not rows:
             return None, None
         if self._choices.header:
-            return self._said_by(rows[0], certain=True), rows[0]
+            return self._read_header(rows[0], certain=True), rows[0]
         for place, row in enumerate(rows[:_HEADER_WITHIN]):
-            found = self._said_by(row)
-            if found is not None and not _recurs(row, found, rows[place + 1 : place + 20]):
-                return found, row
+            header = self._read_header(row)
+            if header is not None and not _recurs(row, header, rows[place + 1 : place + 20]):
+                return header, row
             if sum(bool(cell.strip()) for cell in row.cells) > 1:
                 break
         return (None, rows[0]) if _names_numbers(rows) else (None, None)
 
-    def _said_by(self, row: Record, certain: bool = False) -> HeaderLine | None:
+    def _read_header(self, row: Record, certain: bool = False) -> HeaderLine | None:
         try:
             return read_header(row.cells, self._languages, certain)
         except TableFormatError as fault:
@@ -110,57 +110,63 @@ class Columns:
                 return HeaderLine((), (), False)
             raise TableFormatError(fault.reason, row.line) from fault
 
-    def _as_chosen(self, layout: Layout) -> None:
+    def _assign_chosen(self, layout: Layout) -> None:
         chosen = self._choices.columns or ()
         layout.roles[: len(chosen)] = [None if role in SKIPPED else role for role in chosen]
 
-    def _as_headed(self, layout: Layout, found: HeaderLine, columns: list[list[str]], data: list[list[str]]) -> None:
-        layout.roles[: len(found.roles)] = found.roles
-        layout.languages = [*found.languages, *[None] * (len(layout.roles) - len(found.languages))]
-        if "probability" not in found.roles and "inverse_probability" not in found.roles:
-            for place in range(len(found.roles), len(layout.roles)):
+    def _assign_by_header(
+        self, layout: Layout, header: HeaderLine, columns: list[list[str]], entry_rows: list[list[str]]
+    ) -> None:
+        layout.roles[: len(header.roles)] = header.roles
+        layout.languages = [*header.languages, *[None] * (len(layout.roles) - len(header.languages))]
+        if "probability" not in header.roles and "inverse_probability" not in header.roles:
+            for place in range(len(header.roles), len(layout.roles)):
                 if is_probability(columns[place]):
                     layout.roles[place] = "probability"
                     break
-        direction = self._direction(layout, data)
+        direction = self._direction(layout, entry_rows)
         if direction is Direction.SWAPPED:
             raise TableFormatError(
-                f"the header says that the columns are {_told(layout)}, and what they hold is evidently the other way"
-                f" round: say which is which with columns=, such as columns={_exchanged(layout)}",
+                f"the header says that the columns are {_describe_sides(layout)}, and what they hold is evidently the"
+                f" other way round: say which is which with columns=, such as columns={_exchange_sides(layout)}",
                 layout.header_line,
             )
 
-    def _as_held(self, layout: Layout, columns: list[list[str]], data: list[list[str]], head: Record | None) -> None:
+    def _assign_by_cells(
+        self, layout: Layout, columns: list[list[str]], entry_rows: list[list[str]], head: Record | None
+    ) -> None:
         """Roles by what the cells hold, of columns that a header does not name as others."""
         others = {j for j, cell in enumerate(head.cells) if self._is_other(cell)} if head is not None else set()
         self._by_content(layout, columns, others)
-        direction = self._direction(layout, data)
-        one, other = layout.places("source"), layout.places("target")
+        direction = self._direction(layout, entry_rows)
+        source_columns, target_columns = layout.places("source"), layout.places("target")
         if direction is Direction.DOUBTFUL:
             layout.notices.append(
                 Notice(
                     max(1, layout.data_from),
-                    f"column {one[0] + 1} is read as {self._languages[0]} and column {other[0] + 1} as"
-                    f" {self._languages[1]}; they may be the other way round: columns=target,source says so",
+                    f"column {source_columns[0] + 1} is read as {self._languages[0]} and column"
+                    f" {target_columns[0] + 1} as {self._languages[1]}; they may be the other way round:"
+                    " columns=target,source says so",
                 )
             )
         if direction in (Direction.STRAIGHT, Direction.DOUBTFUL):
             return
         if direction is Direction.UNCLEAR:
             raise TableFormatError(
-                f"columns {one[0] + 1} and {other[0] + 1} may be the other way round, {self._languages[1]} before"
-                f" {self._languages[0]}: say which is which with columns=source,target or columns=target,source"
+                f"columns {source_columns[0] + 1} and {target_columns[0] + 1} may be the other way round,"
+                f" {self._languages[1]} before {self._languages[0]}: say which is which with"
+                " columns=source,target or columns=target,source"
             )
-        for place in one:
+        for place in source_columns:
             layout.roles[place] = "target"
-        for place in other:
+        for place in target_columns:
             layout.roles[place] = "source"
-        _settle_probability(layout, data)
+        _settle_probability(layout, entry_rows)
         layout.notices.append(
             Notice(
                 max(1, layout.data_from),
-                f"the columns are the other way round: column {other[0] + 1} is read as {self._languages[0]},"
-                f" column {one[0] + 1} as {self._languages[1]}",
+                f"the columns are the other way round: column {target_columns[0] + 1} is read as {self._languages[0]},"
+                f" column {source_columns[0] + 1} as {self._languages[1]}",
             )
         )
 
@@ -208,10 +214,10 @@ class Columns:
         target = layout.places("target")[-1]
         for place in texts:
             if layout.roles[place] is None and place == target + 1 and place in self._ragged:
-                cells, own = columns[place], columns[target]
-                short = word_count(cells) <= 1.5 * word_count(own) + 0.5
-                mean, like = self._witness.mean(cells), self._witness.mean(own)
-                if short and abs(like) >= 1.0 and abs(mean - like) <= abs(like) / 2 and len(cells) < len(own):
+                cells, target_cells = columns[place], columns[target]
+                short = word_count(cells) <= 1.5 * word_count(target_cells) + 0.5
+                mean, like = self._witness.mean(cells), self._witness.mean(target_cells)
+                if short and abs(like) >= 1.0 and abs(mean - like) <= abs(like) / 2 and len(cells) < len(target_cells):
                     layout.roles[place] = "target"
                     target = place
                     layout.notices.append(Notice(1, f"column {place + 1} is read as further translations"))
@@ -228,16 +234,16 @@ class Columns:
             if straight and (not cells or may_be_probability(cells)):
                 role = ("probability", "inverse_probability")[place - 2]
                 layout.roles[place] = role if cells else None
-                roles = [one for one in roles if one != role]
+                roles = [other for other in roles if other != role]
             elif is_probability(cells) and roles:
                 layout.roles[place] = roles.pop(0)
 
-    def _direction(self, layout: Layout, data: list[list[str]]) -> Direction:
-        one, other = layout.places("source"), layout.places("target")
-        if not one or not other:
+    def _direction(self, layout: Layout, entry_rows: list[list[str]]) -> Direction:
+        source_columns, target_columns = layout.places("source"), layout.places("target")
+        if not source_columns or not target_columns:
             return Direction.STRAIGHT
-        i, j = one[0], other[0]
-        rows = [(row[i].strip(), row[j].strip()) for row in data if max(i, j) < len(row)]
+        i, j = source_columns[0], target_columns[0]
+        rows = [(row[i].strip(), row[j].strip()) for row in entry_rows if max(i, j) < len(row)]
         rows = [row for row in rows if all(row) and not is_nothing(row[0]) and not is_nothing(row[1])]
         rows = [row for row in rows if all(map(_LETTER.search, row))][:ROWS] or rows[:ROWS]  # numbers may come first
         direction = self._witness.direction(rows)
@@ -265,16 +271,18 @@ class Columns:
         _refuse_cut_numbers(layout, columns)
         numbers = [p for role in ("probability", "inverse_probability") for p in layout.places(role)]
         layout.decimal = self._choices.decimal or decimal_mark([cell for place in numbers for cell in columns[place]])
-        own = dict(zip(("source", "target"), self._languages, strict=True))
-        known = layout.languages or [None] * len(layout.roles)
-        layout.languages = [own.get(role or "", lang) for role, lang in zip(layout.roles, known, strict=False)]
+        table_languages = dict(zip(("source", "target"), self._languages, strict=True))
+        column_languages = layout.languages or [None] * len(layout.roles)
+        layout.languages = [
+            table_languages.get(role or "", lang) for role, lang in zip(layout.roles, column_languages, strict=False)
+        ]
         if self._choices.columns is not None:
             return
         names = [] if head is None else [cell.strip() for cell in head.cells]
         line = head.line if head is not None else 1
         for place, cells in enumerate(columns):
             if layout.roles[place] is None and cells:
-                called = f" ({shown(names[place])})" if place < len(names) and names[place] else ""
+                called = f" ({quote(names[place])})" if place < len(names) and names[place] else ""
                 layout.notices.append(Notice(line, f"column {place + 1}{called} is ignored"))
 
 
@@ -282,21 +290,21 @@ def _width(row: Sequence[str]) -> int:
     return max((place + 1 for place, cell in enumerate(row) if cell.strip()), default=0)
 
 
-def _told(layout: Layout) -> str:
+def _describe_sides(layout: Layout) -> str:
     sides = ((role, layout.places(role)[0] + 1) for role in ("source", "target"))
     return " and ".join(f"the {role} in column {place}" for role, place in sides)
 
 
-def _exchanged(layout: Layout) -> str:
+def _exchange_sides(layout: Layout) -> str:
     return ",".join(sorted(("source", "target"), key=lambda role: -layout.places(role)[0]))
 
 
-def _recurs(row: Record, found: HeaderLine, after: Sequence[Record]) -> bool:
+def _recurs(row: Record, header: HeaderLine, after: Sequence[Record]) -> bool:
     """Whether what would name a column stands in it again, as language codes do in each line of DeepL's glossaries."""
-    sides = [place for place, role in enumerate(found.roles) if role in ("source", "target")]
+    sides = [place for place, role in enumerate(header.roles) if role in ("source", "target")]
     if sides == [2, 3] and len(row.cells) == 4 and all(language_of_code(row.cells[place].strip()) for place in sides):
         return all(cell.strip() for cell in row.cells[:2])
-    again = [one for one in after if all(row.cells[p] == one.cells[p] for p in sides if p < len(one.cells))]
+    again = [later for later in after if all(row.cells[p] == later.cells[p] for p in sides if p < len(later.cells))]
     return bool(again) and len(sides) > 0
 
 
@@ -339,20 +347,20 @@ def _refuse_cut_numbers(layout: Layout, columns: Sequence[Sequence[str]]) -> Non
             )
 
 
-def _settle_probability(layout: Layout, data: Sequence[Sequence[str]]) -> None:
+def _settle_probability(layout: Layout, entry_rows: Sequence[Sequence[str]]) -> None:
     """Where columns were exchanged: whether the numbers are given the target, since of each target they sum to 1."""
     places = layout.places("probability")
     if not places or layout.places("inverse_probability"):
         return
     source, target = layout.places("source")[0], layout.places("target")[0]
-    whole = [row for row in data if len(row) > max(source, target, places[0])]
+    whole = [row for row in entry_rows if len(row) > max(source, target, places[0])]
     if _sum_to_one(whole, target, places[0]) > _sum_to_one(whole, source, places[0]):
         layout.roles[places[0]] = "inverse_probability"
 
 
-def _sum_to_one(rows: Sequence[Sequence[str]], of: int, number: int) -> int:
+def _sum_to_one(rows: Sequence[Sequence[str]], of: int, column: int) -> int:
     """How many terms of a column with several rows have numbers that sum to 1."""
     sums: dict[str, list[float]] = {}
     for row in rows:
-        sums.setdefault(row[of].strip(), []).append(as_number(row[number]) or 0.0)
+        sums.setdefault(row[of].strip(), []).append(as_number(row[column]) or 0.0)
     return sum(len(values) > 1 and abs(sum(values) - 1) < 0.02 for values in sums.values())

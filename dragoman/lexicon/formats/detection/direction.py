@@ -43,7 +43,7 @@ class Witness:
         self._scripts = tuple(of_script(script(language)) for language in languages)
         self._differ = script(languages[0]) != script(languages[1])
         first, second = languages
-        self._own = own_letters(first, second), own_letters(second, first)
+        self._own_letters = own_letters(first, second), own_letters(second, first)
 
     def of(self, term: str) -> float:
         """How much likelier a term is in the first language, as a logarithm between -6 and 6."""
@@ -53,22 +53,27 @@ class Witness:
             if ours + theirs:
                 return _SCRIPT * (ours - theirs) / (ours + theirs)
             return 0.0
-        score = sum(_LETTER if letter in self._own[0] else -_LETTER if letter in self._own[1] else 0 for letter in term)
+        score = sum(
+            _LETTER if letter in self._own_letters[0] else -_LETTER if letter in self._own_letters[1] else 0
+            for letter in term
+        )
         if self._odds is not None and term.isprintable():
             score += self._odds(term)
         return max(-_MOST, min(_MOST, score))
 
     def direction(self, rows: Iterable[tuple[str, str]]) -> Direction:
         """Whether the terms of these rows, each of two different ones, are in the languages' order."""
-        found = [self.of(one) - self.of(other) for one, other in rows if one.casefold() != other.casefold()]
-        told = [value for value in found if abs(value) > 0.1]
-        if not told:
+        evidence = [
+            self.of(source) - self.of(target) for source, target in rows if source.casefold() != target.casefold()
+        ]
+        telling = [weight for weight in evidence if abs(weight) > 0.1]
+        if not telling:
             return Direction.STRAIGHT
-        total, mean = sum(told), sum(told) / len(found)
-        against = sum(value < 0 for value in told)
-        if total <= _SWAPPED and mean <= _SWAPPED_MEAN and against * 10 >= len(told) * 7:
+        total, mean = sum(telling), sum(telling) / len(evidence)
+        against = sum(weight < 0 for weight in telling)
+        if total <= _SWAPPED and mean <= _SWAPPED_MEAN and against * 10 >= len(telling) * 7:
             return Direction.SWAPPED
-        if total <= _UNCLEAR and mean <= _UNCLEAR_MEAN and len(found) >= _UNCLEAR_ROWS:
+        if total <= _UNCLEAR and mean <= _UNCLEAR_MEAN and len(evidence) >= _UNCLEAR_ROWS:
             return Direction.UNCLEAR
         if total <= _DOUBTFUL:
             return Direction.DOUBTFUL

@@ -17,7 +17,7 @@ import regex
 
 from dragoman import deadline
 from dragoman.lexicon.formats.detection.letters import FREQUENT, fitness, script
-from dragoman.lexicon.formats.items import TableFormatError, shown
+from dragoman.lexicon.formats.items import TableFormatError, quote
 
 HEAD_BYTES = 1 << 20
 """So much of a file is looked at."""
@@ -105,7 +105,7 @@ def detect(head: bytes, whole: bool, languages: Sequence[str], chosen: str | Non
     """
     marked = next((Encoding(name, name, len(mark)) for mark, name in _MARKS if head.startswith(mark)), None)
     if chosen is not None:
-        return _chosen(chosen, marked)
+        return _choose(chosen, marked)
     if marked is not None:
         return marked
     if (nul := head.count(0)) > max(1, len(head) // 100):
@@ -115,29 +115,29 @@ def detect(head: bytes, whole: bool, languages: Sequence[str], chosen: str | Non
     return _of_languages(head, whole, languages)
 
 
-def allowed(name: str) -> str | None:
+def find_codec(name: str) -> str | None:
     """The codec of an encoding that a caller may name, None if there is none."""
     try:
         codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    return codec if codec in _known() else None
+    return codec if codec in _allowed_codecs() else None
 
 
-def _known() -> frozenset[str]:
-    every = (*_WESTERN, *_CENTRAL, *_BALTIC, *_ALSO, *_RARE, *_WIDE)
+def _allowed_codecs() -> frozenset[str]:
+    general = (*_WESTERN, *_CENTRAL, *_BALTIC, *_ALSO, *_RARE, *_WIDE)
     more = [name for names in (*_BY_SCRIPT.values(), *_BY_LANGUAGE.values()) for name in names]
-    return frozenset(codecs.lookup(name).name for name in (*every, *more))
+    return frozenset(codecs.lookup(name).name for name in (*general, *more))
 
 
-def _chosen(name: str, marked: Encoding | None) -> Encoding:
-    codec = allowed(name)
+def _choose(name: str, marked: Encoding | None) -> Encoding:
+    codec = find_codec(name)
     if codec is None:
-        raise TableFormatError(f"encoding: {shown(name)} is not known: use a name such as utf-8 or windows-1252")
+        raise TableFormatError(f"encoding: {quote(name)} is not known: use a name such as utf-8 or windows-1252")
     if marked is not None:
         family = codec.replace("_", "-").removesuffix("-sig").removesuffix("-le").removesuffix("-be")
         if not marked.name.startswith(family):
-            raise TableFormatError(f"encoding: the file begins with the mark of {marked.name}, not {shown(name)}", 1)
+            raise TableFormatError(f"encoding: the file begins with the mark of {marked.name}, not {quote(name)}", 1)
         return marked
     wide = {"utf-16": "utf-16le", "utf-32": "utf-32le", "utf-16-le": "utf-16le", "utf-16-be": "utf-16be"}
     wide |= {"utf-32-le": "utf-32le", "utf-32-be": "utf-32be", "utf-8-sig": "utf-8"}
@@ -173,11 +173,11 @@ def _utf8(head: bytes, whole: bool) -> bool:
 
 def candidates(languages: Sequence[str]) -> list[str]:
     """The encodings that texts in these languages may be in, the usual ones first."""
-    found: list[str] = []
+    names: list[str] = []
     for language in languages:
         written = script(language)
-        found += _BY_LANGUAGE.get(language, _WESTERN if written is None else _BY_SCRIPT.get(written, ()))
-    return list(dict.fromkeys((*found, *_WESTERN)))
+        names += _BY_LANGUAGE.get(language, _WESTERN if written is None else _BY_SCRIPT.get(written, ()))
+    return list(dict.fromkeys((*names, *_WESTERN)))
 
 
 def _of_languages(head: bytes, whole: bool, languages: Sequence[str]) -> Encoding:
@@ -189,9 +189,9 @@ def _of_languages(head: bytes, whole: bool, languages: Sequence[str]) -> Encodin
             text = raw.decode(name)
         except (UnicodeDecodeError, LookupError):
             continue
-        if text not in (one[2] for one in scored):
+        if text not in (candidate[2] for candidate in scored):
             scored.append((plausibility(text, languages) - (_LESS_USUAL if name in _OLD else 0.0), name, text))
-    scored.sort(key=lambda one: -one[0])
+    scored.sort(key=lambda candidate: -candidate[0])
     if not scored or scored[0][0] < _ENOUGH:
         raise TableFormatError(
             f"the file is not UTF-8 text, nor in a usual encoding of {' or '.join(languages)}: name it with encoding="
@@ -210,12 +210,12 @@ def _lines(head: bytes, whole: bool) -> Iterator[bytes]:
     lines = head.replace(b"\r", b"\n").split(b"\n")
     if not whole and len(lines) > 1:
         lines.pop()
-    found = 0
+    count = 0
     for line in lines:
         if not line.isascii() or b"\x1b" in line:
             yield line
-            found += 1
-            if found == _SAMPLE_LINES:
+            count += 1
+            if count == _SAMPLE_LINES:
                 return
 
 
@@ -229,7 +229,7 @@ def plausibility(text: str, languages: Sequence[str]) -> float:
     score = sum(_fits(character, languages) * count for character, count in counts.items())
     spoilt = len(_SYMBOL_BETWEEN_LETTERS.findall(text)) + len(_SYMBOL_BEFORE_LETTER.findall(text))
     spoilt += len(_OPENING_AFTER_LETTER.findall(text)) + len(_INNER_CAPITAL.findall(text))
-    capitals = sum(sum(one > "\x7f" for one in found) for found in _CAPITALS.findall(text))
+    capitals = sum(sum(character > "\x7f" for character in capital_run) for capital_run in _CAPITALS.findall(text))
     usual = sum(counts[character] for character in _USUAL)
     frequent = sum(counts[character] for character in counts.keys() & FREQUENT) if "zh" in languages else 0
     return (score - spoilt - 0.3 * capitals + 0.1 * usual + 0.6 * frequent) / total

@@ -100,7 +100,7 @@ class Name:
     """Whether it is called a language, as columns of terms and columns of codes are."""
 
     @property
-    def known(self) -> bool:
+    def recognised(self) -> bool:
         return self.whole and (self.role is not None or self.language is not None)
 
     @property
@@ -140,7 +140,7 @@ def read_header(cells: Sequence[str], languages: tuple[str, str], certain: bool 
 def _is_header(names: Sequence[Name], roles: Sequence[str | None]) -> bool:
     """Whether the cells can be no entry: all are understood, or at least those of both sides."""
     sides = [name for name, role in zip(names, roles, strict=True) if role in ("source", "target")]
-    if all(name.known for name in sides):
+    if all(name.recognised for name in sides):
         return True
     return all(name.language is not None and name.sure for name in sides)
 
@@ -183,20 +183,20 @@ def _by_role(names: Sequence[Name], languages: tuple[str, str]) -> list[str | No
 
 def _places(names: Sequence[Name], role: str) -> list[int]:
     """The columns of a role; those that are called a language only where there are no others."""
-    found = [place for place, name in enumerate(names) if name.role == role]
-    found = [place for place in found if not names[place].tongue] or found
-    return found or [place for place, name in enumerate(names) if name.role == f"{role}_language"]
+    columns = [place for place, name in enumerate(names) if name.role == role]
+    columns = [place for place in columns if not names[place].tongue] or columns
+    return columns or [place for place, name in enumerate(names) if name.role == f"{role}_language"]
 
 
 def _others(names: Sequence[Name]) -> list[str | None]:
-    kept = ("probability", "inverse_probability", "source_language", "target_language")
+    useful_roles = ("probability", "inverse_probability", "source_language", "target_language")
     roles = [f"{name.role}_language" if name.tongue else name.role for name in names]
-    return [role if role in kept else None for role in roles]
+    return [role if role in useful_roles else None for role in roles]
 
 
 def _languages(names: Sequence[Name], roles: Sequence[str | None], languages: tuple[str, str]) -> list[str | None]:
-    own = dict(zip(("source", "target"), languages, strict=True))
-    return [own.get(role or "", name.language) for name, role in zip(names, roles, strict=True)]
+    table_languages = dict(zip(("source", "target"), languages, strict=True))
+    return [table_languages.get(role or "", name.language) for name, role in zip(names, roles, strict=True)]
 
 
 def _refuse_others(names: Sequence[Name], languages: tuple[str, str]) -> None:
@@ -207,18 +207,18 @@ def _refuse_others(names: Sequence[Name], languages: tuple[str, str]) -> None:
         return
     if not all(name.sure for name in named):
         return
-    told = " and ".join(LANGUAGES.get(code or "", code or "") for code in distinct[:4])
+    header_languages = " and ".join(LANGUAGES.get(code or "", code or "") for code in distinct[:4])
     ours = " and ".join(LANGUAGES.get(code, code) for code in languages)
     raise TableFormatError(
-        f"the header names {told}, and the table is of {ours}: say what the columns are with columns=, or header=false"
-        " if this line is an entry"
+        f"the header names {header_languages}, and the table is of {ours}: say what the columns are with columns=, or"
+        " header=false if this line is an entry"
     )
 
 
 def _refuse_one_side(names: Sequence[Name]) -> None:
     """Refuse a header of terms and of columns that are no translations, such as ``term`` and ``definition``."""
     kinds = {name.role for name in names}
-    if len(names) > 1 and all(name.known for name in names) and "other" in kinds and len(kinds & _SIDES) == 1:
+    if len(names) > 1 and all(name.recognised for name in names) and "other" in kinds and len(kinds & _SIDES) == 1:
         raise TableFormatError(
             "the header names a column of terms and none of translations: say what the columns are with columns=, or"
             " header=false if this line is an entry"
@@ -232,9 +232,9 @@ def name_of(cell: str, languages: tuple[str, str]) -> Name:
         return Name("other", whole=cell.strip() == "#") if cell.strip() == "#" else Name()
     small = text.lower()
     plain = " ".join(small.replace("_", " ").replace("-", " ").split())
-    wanted = tuple(same(code) for code in languages)
+    table_languages = tuple(same(code) for code in languages)
     code = language_of_code(text)
-    if code is not None and code in wanted and small not in ("pos", "sl", "tl"):
+    if code is not None and code in table_languages and small not in ("pos", "sl", "tl"):
         return Name(None, code, True, True)
     for phrase in (small, plain):
         if (role := _phrases().get(phrase)) is not None:
@@ -243,23 +243,23 @@ def name_of(cell: str, languages: tuple[str, str]) -> Name:
         return Name(None, code, True, text != small or len(text) > 3 or small not in _AMBIGUOUS_CODES)
     if (named := language_of_name(small) or language_of_name(plain)) is not None:
         return Name(None, named, True, True)
-    return _of_words(text, (wanted[0], wanted[1]))
+    return _of_words(text, (table_languages[0], table_languages[1]))
 
 
 def _of_words(text: str, languages: tuple[str, str]) -> Name:
     """What the words of a cell say together: ``Term (EN)``, ``Source Language (English)``, ``englische Benennung``."""
-    found: set[str] = set()
+    codes: set[str] = set()
     if (marked := _MARKED_CODE.search(text)) and (code := language_of_code(marked[1])) is not None:
-        found.add(code)
+        codes.add(code)
         text = text[: marked.start()] + " " + text[marked.end() :]
     for region in _REGION.finditer(text.replace("_", "-", text.count("_") - 1) if text.count("_") > 1 else text):
         if (code := language_of_code(region[1])) in languages:
-            found.add(code)
+            codes.add(code)
             text = text.replace(text[region.start() : region.end()], " ")
     spaced = text.replace("_", " ").replace("-", " ")
     parts = _WORD.findall(spaced)
     if not parts or len(parts) > _MOST_WORDS:
-        return Name(None, found.pop(), True, True) if len(found) == 1 else Name()
+        return Name(None, codes.pop(), True, True) if len(codes) == 1 else Name()
     roles: list[str] = []
     unknown = 0
     phrase = " ".join(part.lower() for part in parts)
@@ -268,19 +268,19 @@ def _of_words(text: str, languages: tuple[str, str]) -> Name:
         small = part.lower()
         language = _language(part, small, languages, len(parts))
         if language is not None:
-            found.add(language)
+            codes.add(language)
         elif (role := _phrases().get(small) or _compound(small)) is not None:
             roles.append(role)
         elif small not in _filler():
             unknown += 1
     if whole_role is None and (named := language_of_name(phrase)) is not None:
-        found, unknown = {named}, 0
+        codes, unknown = {named}, 0
     coded = [code for part in parts if (code := language_of_code(part)) in languages]
-    if not found and roles and len(coded) == 1:  # a code that may be a word is none beside the name of a column
-        found, unknown = set(filter(None, coded)), unknown - 1 if unknown else 0
-    if len(found) > 1:
+    if not codes and roles and len(coded) == 1:  # a code that may be a word is none beside the name of a column
+        codes, unknown = set(filter(None, coded)), unknown - 1 if unknown else 0
+    if len(codes) > 1:
         return Name(_role(roles), None, False)
-    return Name(whole_role or _role(roles), found.pop() if found else None, not unknown, bool(found))
+    return Name(whole_role or _role(roles), codes.pop() if codes else None, not unknown, bool(codes))
 
 
 def _language(part: str, small: str, languages: tuple[str, str], of: int) -> str | None:
@@ -296,9 +296,9 @@ def _language(part: str, small: str, languages: tuple[str, str], of: int) -> str
 
 def _role(roles: Sequence[str]) -> str | None:
     """Of the roles that a cell's words have the most telling one: a comment on the source is no source."""
-    for one in ("other", "inverse_probability", "probability", "source", "target", "term"):
-        if one in roles:
-            return one
+    for role in ("other", "inverse_probability", "probability", "source", "target", "term"):
+        if role in roles:
+            return role
     return None
 
 
@@ -308,7 +308,7 @@ def _compound(small: str) -> str | None:
 
 @cache
 def _filler() -> frozenset[str]:
-    return words.listed(words.FILLER)
+    return words.parse_list(words.FILLER)
 
 
 @cache
@@ -323,4 +323,4 @@ def _phrases() -> dict[str, str]:
         ("source_language", words.SOURCE_LANGUAGE),
         ("target_language", words.TARGET_LANGUAGE),
     )
-    return {phrase: role for role, text in lists for phrase in words.listed(text)}
+    return {phrase: role for role, text in lists for phrase in words.parse_list(text)}

@@ -13,7 +13,7 @@ from dragoman.lexicon.formats.detection.names import language_of_code
 NUMERIC = 0.9
 """Of a column of numbers so many cells are."""
 _FEW = 12
-_GRAMMAR = words.listed(
+_GRAMMAR = words.parse_list(
     "n|v|adj|adv|noun|verb|adjective|adverb|pron|pronoun|prep|preposition|conj|conjunction|interj|interjection|det|num"
     "|proper noun|propn|aux|sym|intj|cconj|sconj|adp|punct|m|f|nt|pl|sg|masc|fem|neut|nm|nf|sm|sf|vt|vi|v.t.|v.i."
     "|substantiv|nomen|adjektiv|subst|eigenname|verbum|artikel|pronomen|nom|verbe|adjectif|adverbe|sustantivo|adjetivo"
@@ -53,18 +53,18 @@ def word_count(cells: Sequence[str]) -> float:
 
 def is_probability(cells: Sequence[str]) -> bool:
     """Whether cells are numbers between 0 and 1."""
-    numbers = [number for cell in cells if (number := as_number(cell)) is not None]
+    numbers = [figure for cell in cells if (figure := as_number(cell)) is not None]
     if not numbers or len(numbers) < NUMERIC * len(cells):
         return False
-    return sum(0 <= number <= 1 for number in numbers) >= NUMERIC * len(numbers)
+    return sum(0 <= figure <= 1 for figure in numbers) >= NUMERIC * len(numbers)
 
 
 def may_be_probability(cells: Sequence[str]) -> bool:
     """Whether cells where a probability is expected are that, if wrong ones: no text, and no counts."""
     numbers = [as_number(cell) for cell in cells if cell.lstrip("+-").lower() not in ("nan", "inf", "infinity")]
-    if sum(number is None for number in numbers) * 2 > len(cells):
+    if sum(figure is None for figure in numbers) * 2 > len(cells):
         return False
-    whole = sum(number is not None and number > 1 and number.is_integer() for number in numbers)
+    whole = sum(figure is not None and figure > 1 and figure.is_integer() for figure in numbers)
     return not (len(cells) >= 3 and whole * 2 > len(cells))
 
 

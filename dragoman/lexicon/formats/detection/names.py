@@ -32,8 +32,8 @@ def language_of_name(text: str) -> str | None:
 
 def like_a_name(word: str, languages: tuple[str, str]) -> str | None:
     """That of two languages of whose names the word in small letters is a form: ``englische``, ``немецкое``."""
-    found = {language for language in languages if any(_form_of(word, stem) for stem in _stems(language))}
-    return found.pop() if len(found) == 1 else None
+    candidates = {language for language in languages if any(_form_of(word, stem) for stem in _stems(language))}
+    return candidates.pop() if len(candidates) == 1 else None
 
 
 def same(code: str) -> str:
@@ -48,11 +48,11 @@ def _form_of(word: str, stem: str) -> bool:
 @cache
 def _stems(language: str) -> tuple[str, ...]:
     """The names of a language, without an ending where an adjective may have another."""
-    found = set()
+    stems = set()
     for name, code in _names().items():
         if code == language and " " not in name and len(name) > _SHORTEST_STEM:
-            found.add(name[: max(_SHORTEST_STEM, len(name) - 2)] if not name.isascii() or len(name) > 6 else name)
-    return tuple(sorted(found))
+            stems.add(name[: max(_SHORTEST_STEM, len(name) - 2)] if not name.isascii() or len(name) > 6 else name)
+    return tuple(sorted(stems))
 
 
 @cache
@@ -64,13 +64,13 @@ def _lines() -> tuple[tuple[str, str, str], ...]:
 @cache
 def _codes() -> dict[str, str]:
     """ISO 639-2 and 639-3 codes."""
-    return {one: code for code, longer, _ in _lines() for one in longer.split()}
+    return {longer_code: code for code, longer, _ in _lines() for longer_code in longer.split()}
 
 
 @cache
 def _names() -> dict[str, str]:
-    found: dict[str, str] = {}
+    codes: dict[str, str] = {}
     for code, _, names in _lines():
         for name in names.split("|"):
-            found.setdefault(unicodedata.normalize("NFKC", name.lower()), same(code))
-    return found | words.LANGUAGES
+            codes.setdefault(unicodedata.normalize("NFKC", name.lower()), same(code))
+    return codes | words.LANGUAGES

@@ -29,14 +29,14 @@ _SINGLE_WORDS = 0.9
 Lines = Sequence[tuple[int, str]]
 
 
-def separator_named(name: str) -> str | None:
+def find_separator(name: str) -> str | None:
     """The separator that a caller names, by a word or itself; None if it can't be one."""
-    if (found := _NAMED.get(name.strip().lower())) is not None:
-        return found
+    if (separator := _NAMED.get(name.strip().lower())) is not None:
+        return separator
     return name if name in (*SEPARATORS, SPACES, ":", "~", "^", "=", "/", "#", "\x1f") else None
 
 
-def said(line: str) -> str | None:
+def parse_separator_line(line: str) -> str | None:
     """The separator that a first line such as ``sep=;`` names, as Excel writes and reads it."""
     matched = _SEP_LINE.fullmatch(line.strip())
     return None if matched is None else "\t" if matched[1] == "\\t" else matched[1]
@@ -51,20 +51,20 @@ def detect(lines: Lines, languages: tuple[str, str], usual: str | None = None) -
     limits = Limits()
     scored = []
     for separator in SEPARATORS:
-        cut = [one for one in records(lines, separator, limits) if isinstance(one, Record)]
+        cut = [record for record in records(lines, separator, limits) if isinstance(record, Record)]
         score = _score(separator, cut, len(lines))
         if score > 0:
             scored.append((score, separator, cut))
-    scored.sort(key=lambda one: -one[0])
+    scored.sort(key=lambda candidate: -candidate[0])
     if not scored:
         return None
     if len(scored) > 1 and scored[1][0] >= _CLOSE * scored[0][0]:
-        headed = [one for one in scored[:2] if _has_header(one[2], languages)]
+        headed = [candidate for candidate in scored[:2] if _has_header(candidate[2], languages)]
         if len(headed) != 1 and usual in (scored[0][1], scored[1][1]):
             return usual
         if len(headed) != 1:
-            one, other = (NAMES[separator] for _, separator, _ in scored[:2])
-            raise TableFormatError(f"the columns may be separated by {one} or by {other}: say which with separator=")
+            first, second = (NAMES[separator] for _, separator, _ in scored[:2])
+            raise TableFormatError(f"the columns may be separated by {first} or by {second}: say which with separator=")
         return headed[0][1]
     return scored[0][1]
 
@@ -76,7 +76,7 @@ def is_spaced(lines: Lines) -> int | None:
         cells = line.split()
         if len(cells) == 2 or (len(cells) == 3 and as_number(cells[2]) is not None):
             widths[len(cells)] += 1
-    width, count = max(widths.items(), key=lambda one: one[1], default=(0, 0))
+    width, count = max(widths.items(), key=lambda width_count: width_count[1], default=(0, 0))
     return width if lines and count >= _SINGLE_WORDS * len(lines) else None
 
 
@@ -101,7 +101,7 @@ def _score(separator: str, cut: Sequence[Record], of: int) -> float:
             spaced += sum(cell[:1] == " " for cell in record.cells[1:])
             if separator == ",":
                 pairs = zip(record.cells, record.cells[1:], strict=False)
-                numbers = sum(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs)
+                numbers = sum(left[-1:].isdigit() and right[:1].isdigit() for left, right in pairs)
                 between, spaced = between, spaced + numbers
     if not widths:
         return 0.0

@@ -140,7 +140,7 @@ LANGUAGES = {
 """Names of languages that CLDR does not have."""
 
 
-def listed(text: str) -> frozenset[str]:
+def parse_list(text: str) -> frozenset[str]:
     """The words and phrases of one of the lists above, in normal form KC."""
     lines = unicodedata.normalize("NFKC", text).splitlines()
-    return frozenset(one.strip() for line in lines for one in line.split("|") if one.strip())
+    return frozenset(phrase.strip() for line in lines for phrase in line.split("|") if phrase.strip())

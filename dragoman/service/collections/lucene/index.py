@@ -17,9 +17,9 @@ from uuid import uuid4
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.indexes.documents import Row
+from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
-from dragoman.indexes.lucene.index import IndexedDocument, LuceneIndex
+from dragoman.indexes.lucene.lucene_index import IndexedDocument, LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections.builds import IndexState, OpenIndex
 from dragoman.service.collections.changes import (
@@ -143,7 +143,7 @@ class CollectionIndex:
                 raise NotFound("the collection has been deleted")
             yield
 
-    def analysed(self, documents: Sequence[IndexedDocument]) -> tuple[list[Row], dict[int, str]]:
+    def analysed(self, documents: Sequence[IndexedDocument]) -> tuple[list[IndexRow], dict[int, str]]:
         """The analysed documents, and by key the reason for each that cannot be analysed; see :func:`isolated`.
 
         Raises:
@@ -156,7 +156,7 @@ class CollectionIndex:
                 raise
             raise NotFound("the collection has been deleted") from None
 
-    def apply(self, rows: Sequence[Row], generation: int) -> None:
+    def apply(self, rows: Sequence[IndexRow], generation: int) -> None:
         """Index what the database has just committed as ``generation``; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
             if generation == self._applied + 1:
@@ -332,7 +332,7 @@ class CollectionIndex:
             self._apply(self._index(), changes)
         self._applied = generation
 
-    def _write(self, index: LuceneIndex, rows: Sequence[Row]) -> dict[int, str]:
+    def _write(self, index: LuceneIndex, rows: Sequence[IndexRow]) -> dict[int, str]:
         """Write analysed documents; returns the reasons of those that the index refuses, which are not in it then."""
         for language in {row.language for row in rows}:
             self._languages[language] = analysis(language).fingerprint

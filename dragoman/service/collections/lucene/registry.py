@@ -15,7 +15,7 @@ from threading import Event, Lock, Thread
 from sqlalchemy import select
 
 from dragoman.engine.core.errors import NotFound, classify
-from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.store.database import Store

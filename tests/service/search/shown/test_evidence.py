@@ -17,7 +17,7 @@ from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH, Matcher, best_
 from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics, rarity
-from dragoman.lexicon.query import untranslated
+from dragoman.lexicon.query import monolingual
 from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 from dragoman.service.collections.changes import indexed_text
@@ -69,7 +69,7 @@ def document_of(analysis: Counted, text: str, title: str | None = None) -> Ranke
 def part_of(query: str, analysis: Counted) -> Part:
     nothing: Any = None
     tokens = analysis.plain.tokens(query)
-    translated = Translated(analysis.language, untranslated(tokens), None, False)
+    translated = Translated(analysis.language, monolingual(tokens), None, False)
     frequencies = dict.fromkeys((token.term for token in tokens), 1)
     return Part(nothing, translated, Ranking([], 1.0), Statistics(10, 100.0, frequencies))
 

@@ -8,14 +8,14 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
 from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
-from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
+from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java import jvm
 from dragoman.indexes.lucene import queries
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
-from dragoman.indexes.lucene.store import LuceneStore
+from dragoman.indexes.lucene.lucene_store import LuceneStore
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -71,9 +71,9 @@ class LuceneIndex:
             KeyError: if ``analyses`` has no entry for a language; earlier documents may have been added.
         """
         for batch in batches(documents):
-            self.write(analysed(batch, analyses))
+            self.write(analyse_documents(batch, analyses))
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[IndexRow]) -> None:
         """Add analysed documents; a document with a known key is replaced."""
         if rows:
             self._run(LuceneStore.write, rows)
@@ -122,15 +122,15 @@ class LuceneIndex:
         Raises:
             ValueError: if ``k`` is below 1 or a weight is not a positive number.
         """
-        return self.explained(query, language, k, bm25)[0]
+        return self.rank_with_statistics(query, language, k, bm25)[0]
 
-    def explained(
+    def rank_with_statistics(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
     ) -> tuple[Ranking, Statistics]:
         """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
-        return self._run(lambda store: queries.explained(store.searcher, query, language, k, bm25 or _BM25))
+        return self._run(lambda store: queries.rank_with_statistics(store.searcher, query, language, k, bm25 or _BM25))
 
     def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
         """The scores of the documents ``keys`` for each group of a query, whose weighted sum is that of :meth:`rank`.
@@ -153,23 +153,23 @@ class LuceneIndex:
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
-        known = self._sounds  # a later refresh has another
-        found = known.get((language, term))
-        if found is None:
+        sounds = self._sounds  # a later refresh has another
+        similar_terms = sounds.get((language, term))
+        if similar_terms is None:
             candidates = self._sharing_skeleton(language, term)
-            if len(known) >= _CACHED_SOUNDS:
-                known.clear()
-            found = known[language, term] = most_alike(term, candidates)
-        return found
+            if len(sounds) >= _CACHED_SOUNDS:
+                sounds.clear()
+            similar_terms = sounds[language, term] = most_alike(term, candidates)
+        return similar_terms
 
     def _sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
         """The index terms that may sound like ``term``; those of the last one are kept, as there may be very many."""
-        known, key = self._sharing, (language, skeletons(term))
-        candidates = known.get(key)
+        cached, key = self._sharing, (language, skeletons(term))
+        candidates = cached.get(key)
         if candidates is None:
             candidates = self._run(lambda store: queries.sharing_skeleton(store.searcher, language, term))
-            known.clear()
-            known[key] = candidates
+            cached.clear()
+            cached[key] = candidates
         return candidates
 
     def verify(self) -> None:

@@ -62,7 +62,7 @@ class StateCodec:
         faiss.copy_array_to_vector(self.centroids.ravel(), self._quantizer.centroids)
 
     @classmethod
-    def trained(cls, states: States, size: int, layer: int, seed: int = 1) -> StateCodec:
+    def train(cls, states: States, size: int, layer: int, seed: int = 1) -> StateCodec:
         """A codec of ``size`` bytes a subword from ``states`` (subwords, width).
 
         Principal axes are shared out so that the variances of the parts have about the same product, the parametric
@@ -89,15 +89,15 @@ class StateCodec:
 
     def decode(self, codes: Codes) -> States:
         """The states (subwords, width) of codes (subwords, size), of about unit length."""
-        decoded: States = self._decoded(codes) @ self._rotation + self._mean
+        decoded: States = self._decode(codes) @ self._rotation + self._mean
         return decoded
 
     def cosines(self, codes: Codes, states: States) -> NDArray[np.float32]:
         """The inner products (subwords, others) of coded states with other ``states`` (others, width)."""
-        found: NDArray[np.float32] = self._decoded(codes) @ (states @ self._rotation.T).T + states @ self._mean
-        return found
+        products: NDArray[np.float32] = self._decode(codes) @ (states @ self._rotation.T).T + states @ self._mean
+        return products
 
-    def _decoded(self, codes: Codes) -> States:
+    def _decode(self, codes: Codes) -> States:
         """Centred and rotated states (subwords, width)."""
         if not len(codes):
             return np.zeros((0, self.width), np.float32)
@@ -146,5 +146,5 @@ def _balanced_axes(states: States, parts: int) -> NDArray[np.float32]:
 
 def shipped_codec(encoder: str) -> StateCodec | None:
     """The codec that comes with the package for an encoder; None if there is none."""
-    found = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
-    return StateCodec.load(found[encoder]) if encoder in found else None
+    paths = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
+    return StateCodec.load(paths[encoder]) if encoder in paths else None

@@ -20,11 +20,11 @@ _LONGEST_TAG = 1 << 18
 
 
 class XmlReader(ABC, Generic[T]):
-    """Feeds a parser and collects the text of the elements that a format wants, in ``found`` as it comes."""
+    """Feeds a parser and collects the text of the elements that a format wants, in ``entries`` as it comes."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.found: list[T] = []
+        self.entries: list[T] = []
         self._fed = 0
         self._path: Path = []
         self._text: list[str] | None = None
@@ -35,15 +35,15 @@ class XmlReader(ABC, Generic[T]):
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
         self._parser.EntityDeclHandler = self._entity
-        self._parser.SkippedEntityHandler = self._skipped
+        self._parser.SkippedEntityHandler = self._skip_entity
 
     @property
     def line(self) -> int:
         """The line of what is being read."""
         return self._parser.CurrentLineNumber
 
-    def read(self, content: Iterable[bytes]) -> Iterator[T]:
-        """What is found, block by block.
+    def read_entries(self, content: Iterable[bytes]) -> Iterator[T]:
+        """The entries, block by block.
 
         Raises (while iterating):
             TableFormatError: naming the line, for XML that is not well-formed or declares entities.
@@ -51,25 +51,25 @@ class XmlReader(ABC, Generic[T]):
         for block in content:
             deadline.check()
             self._feed(block, final=False)
-            yield from self._taken()
+            yield from self._take_entries()
         self._feed(b"", final=True)
-        yield from self._taken()
+        yield from self._take_entries()
 
-    def begun(self, name: str, attributes: dict[str, str], path: Path) -> None:
+    def begin_element(self, name: str, attributes: dict[str, str], path: Path) -> None:
         """An element begins."""
 
     @abstractmethod
-    def wanted(self, name: str, path: Path) -> bool:
-        """Whether the text of the element just begun is wanted."""
+    def wants_text(self, name: str, path: Path) -> bool:
+        """Whether the text of the element just begun is collected."""
 
     @abstractmethod
     def read_text(self, name: str, text: str, too_long: bool) -> None:
-        """The text of a wanted element, with single spaces."""
+        """The text of a collected element, with single spaces."""
 
-    def ended(self, name: str) -> None:
-        """An element that is not wanted ends."""
+    def end_element(self, name: str) -> None:
+        """An element that is not collected ends."""
 
-    def undeclared(self, reason: str) -> None:
+    def note_undeclared(self, reason: str) -> None:
         """An entity is used that the document does not declare."""
 
     def _feed(self, block: bytes, final: bool) -> None:
@@ -86,17 +86,17 @@ class XmlReader(ABC, Generic[T]):
         except (LookupError, ValueError) as fault:
             raise TableFormatError(f"the XML document cannot be decoded: {fault}", 1) from fault
 
-    def _taken(self) -> list[T]:
-        found, self.found = self.found, []
-        return found
+    def _take_entries(self) -> list[T]:
+        entries, self.entries = self.entries, []
+        return entries
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]
         self._path.append((name, attributes))
         if len(self._path) > _DEPTH:
             raise TableFormatError(f"elements are nested more than {_DEPTH} deep", self.line)
-        self.begun(name, attributes, self._path)
-        if self._text is None and self.wanted(name, self._path):
+        self.begin_element(name, attributes, self._path)
+        if self._text is None and self.wants_text(name, self._path):
             self._text, self._length, self._depth = [], 0, len(self._path)
 
     def _characters(self, text: str) -> None:
@@ -111,12 +111,12 @@ class XmlReader(ABC, Generic[T]):
             text, self._text = " ".join("".join(self._text).split()), None
             self.read_text(name, text, self._length > self.limit * 2)
         else:
-            self.ended(name)
+            self.end_element(name)
         self._path.pop()
 
     def _entity(self, name: str, *_: object) -> None:
         raise TableFormatError("the document declares entities, which are not read", self.line)
 
-    def _skipped(self, name: str, is_parameter: bool) -> None:
+    def _skip_entity(self, name: str, is_parameter: bool) -> None:
         if not is_parameter:
-            self.undeclared(f"the entry uses the undeclared entity &{name[:40]};")
+            self.note_undeclared(f"the entry uses the undeclared entity &{name[:40]};")

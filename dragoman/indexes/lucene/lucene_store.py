@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.indexes.analysis.languages import PLACED
-from dragoman.indexes.documents import Row
+from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import java_class
 
@@ -39,7 +39,7 @@ class LuceneStore:
         self.searcher: Any = None
         """An object of the Java class ``dragoman.Searcher``."""
         try:
-            exists, self.generation, self.metadata = self._committed()
+            exists, self.generation, self.metadata = self._read_commit()
             mode = java_class(_INDEX + "IndexWriterConfig$OpenMode")
             config = java_class(_INDEX + "IndexWriterConfig")(java_class("dragoman.Places")())
             config.setOpenMode(mode.APPEND if exists else mode.CREATE)
@@ -54,7 +54,7 @@ class LuceneStore:
             self.close()
             raise
 
-    def _committed(self) -> tuple[bool, int, dict[str, str]]:
+    def _read_commit(self) -> tuple[bool, int, dict[str, str]]:
         """Whether there is a commit, its generation and its metadata."""
         files = {path.name for path in self._path.iterdir()} - {_WRITE_LOCK}
         if not any(name.startswith("segments_") for name in files):
@@ -62,15 +62,15 @@ class LuceneStore:
                 raise IndexCorrupt(self._path, f"has {min(files)!r} but no commit; rebuild it")
             return False, 0, {}
         infos = java_class(_INDEX + "SegmentInfos").readLatestCommit(self._directory)
-        data = {str(entry.getKey()): str(entry.getValue()) for entry in infos.getUserData().entrySet()}
-        if data.pop(_FORMAT_KEY, None) != FORMAT:
+        user_data = {str(entry.getKey()): str(entry.getValue()) for entry in infos.getUserData().entrySet()}
+        if user_data.pop(_FORMAT_KEY, None) != FORMAT:
             raise IndexCorrupt(self._path, "was written by another version; rebuild it")
-        return True, int(data.pop(_GENERATION_KEY)), data
+        return True, int(user_data.pop(_GENERATION_KEY)), user_data
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[IndexRow]) -> None:
         """Add documents; a document with a known key is replaced."""
         keys, *lists = zip(*rows, strict=True)
-        lines = ["\n".join(one) for one in lists]
+        lines = ["\n".join(column) for column in lists]
         java_class("dragoman.Rows").write(self._writer, " ".join(sorted(PLACED)), np.array(keys, np.int64), *lines)
 
     def delete(self, keys: Sequence[int]) -> None:
@@ -79,11 +79,11 @@ class LuceneStore:
 
     def commit(self, generation: int, metadata: Mapping[str, str]) -> None:
         """Make all changes durable, with their generation and metadata."""
-        data = java_class("java.util.HashMap")()
-        for name, value in {**metadata, _FORMAT_KEY: FORMAT, _GENERATION_KEY: str(generation)}.items():
-            data.put(name, value)
+        user_data = java_class("java.util.HashMap")()
+        for name, text in {**metadata, _FORMAT_KEY: FORMAT, _GENERATION_KEY: str(generation)}.items():
+            user_data.put(name, text)
         with self._committing:
-            self._writer.setLiveCommitData(data.entrySet())
+            self._writer.setLiveCommitData(user_data.entrySet())
             self._writer.commit()
             self.generation, self.metadata = generation, dict(metadata)
 
