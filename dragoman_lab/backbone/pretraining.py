@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from pydantic import Field, PositiveInt
 
 from dragoman.backbone.checkpoints import CONFIG, fill, load_subwords, read_json, read_tensors, save_veco
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import Veco, VecoConfig, middle_layer
 from dragoman.files.atomic import atomic_file
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig
+from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig
 from dragoman_lab.backbone.corpus import Corpus, prepare
 from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Report, Trainer, pairs_of
@@ -25,22 +25,21 @@ from dragoman_lab.backbone.vocabulary import train_subwords
 Config = TypeVar("Config", bound=TrainingConfig)
 
 
-@dataclass(frozen=True)
 class PretrainingConfig(TrainingConfig):
     """What `dragoman train backbone --config` reads; `[model]` holds the sizes of `VecoConfig`."""
 
     tokenizer: str | None = None
     """A tokenizer.json to use; without one it is that of `start_from`, or trained on the same text, dictionaries
     left out."""
-    tokenizer_characters: int = 20_000_000
+    tokenizer_characters: PositiveInt = 20_000_000
     start_from: str | None = None
     """A VECO folder whose weights the training starts from, such as one made by `from_xlm_roberta`."""
-    model: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
     """Sizes of `VecoConfig`; what is not given is as in `start_from`, if there is one."""
-    objectives: list[str] = field(default_factory=lambda: ["is", "cs", "tlm"])
+    objectives: list[str] = Field(default_factory=lambda: ["is", "cs", "tlm"])
     sentence_layer: int | None = None
     """Layer of the sentence encoding; without it, `middle_layer`."""
-    crop: float = 0.0
+    crop: Share = 0.0
     """Share of the pairs of which one side is cut to a random span, so that short queries are learned too."""
 
     def sizes(self) -> dict[str, Any]:
@@ -66,10 +65,6 @@ class PretrainingConfig(TrainingConfig):
             raise ConfigError(f"model: unknown field {', '.join(unknown)}; known are {known}")
         if self.start_from is None:
             self.check_sizes(self.model)
-        if self.tokenizer_characters < 1:
-            raise ConfigError("tokenizer_characters must be at least 1")
-        if not 0 <= self.crop <= 1:
-            raise ConfigError("crop must lie between 0 and 1")
 
     def check_sizes(self, model: Mapping[str, Any]) -> None:
         """
@@ -145,7 +140,7 @@ def claim(config: Config, output: Path, resume: bool) -> None:
             raise ConfigError(f"{output} was begun with another {', '.join(differing)} (see {known})")
     output.mkdir(parents=True, exist_ok=True)
     with atomic_file(known) as unfinished:
-        unfinished.write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
+        unfinished.write_text(json.dumps(config.model_dump(), indent=2) + "\n", encoding="utf-8")
 
 
 def begun(config: TrainingConfig, output: Path, resume: bool) -> Workers:

@@ -12,13 +12,14 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
@@ -26,7 +27,7 @@ from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.text.passages import Span, sentences
 from dragoman.ranking.limits import DOCUMENT_SUBWORDS
-from dragoman_lab.backbone.config import ConfigError, check_fields
+from dragoman_lab.backbone.config import ConfigError, ConfigTable
 from dragoman_lab.evaluation.candidates import Progress, Writer, words_of
 from dragoman_lab.evaluation.local_service import LocalService
 from dragoman_lab.evaluation.qa_examples import TRADITIONAL, Switch, switched
@@ -43,11 +44,10 @@ ENDINGS = (".contexts.jsonl.gz", ".jsonl.gz", ".tsv.gz")
 logger = logging.getLogger("dragoman")
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(ConfigTable):
     """Questions with answers, and how lists are made of them; an entry of `[[sources.answers]]`."""
 
-    sets: list[str]
+    sets: Annotated[list[str], Field(min_length=1)]
     """Data sets below the data folder, such as `qa/piaf.fr`: `<set>.jsonl.gz` with `<set>.contexts.jsonl.gz`, or
     `<set>.tsv.gz` (question TAB the sentence that answers). A name ends with the language."""
     name: str = ""
@@ -57,49 +57,31 @@ class Answers:
     `en-<language>.dictionary.tsv`. Empty: lists are in the set's own language alone."""
     linked_by: str = ""
     """Folder of the tables of links and of the first stage; default: `tables` of the sources."""
-    languages: list[str] = field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     """The languages to pair with English; empty: those of the sources."""
     own_language: bool = False
     """With `switched_by`: make lists in the set's own language, too."""
-    subwords: int = 0
+    subwords: Annotated[int, Field(ge=0, le=DOCUMENT_SUBWORDS)] = 0
     """Split contexts into passages of whole sentences, of at most this many subwords or one sentence; 0: do not."""
-    questions: int = 2_000
+    questions: NonNegativeInt = 2_000
     """The most questions of each set and direction; 0 for all."""
-    same_document: int = 4
+    same_document: NonNegativeInt = 4
     """Candidates from the document of a relevant passage: contexts of one title, or passages of one context."""
-    first_stage: int = 6
+    first_stage: NonNegativeInt = 6
     """Candidates from the best of psq."""
-    dense: int = 0
+    dense: NonNegativeInt = 0
     """Candidates from the best by sentence vectors of `dense_encoder`, in the set's own language."""
     dense_encoder: str = ""
-    random: int = 4
+    random: NonNegativeInt = 4
     """Candidates from all passages."""
 
-    @classmethod
-    def parse(cls, table: Mapping[str, Any], root: Path) -> Answers:
-        """
-        Raises:
-            ConfigError: an unknown, missing or impossible field.
-        """
-        try:
-            check_fields(cls, table)
-        except ConfigError as error:
-            raise ConfigError(f"sources: answers: {error}") from error
-        if not table.get("sets"):
-            raise ConfigError("sources: answers: sets is missing")
-        one = cls(**{**table, "sets": [str(root / name) for name in table["sets"]]})
-        for name in ("subwords", "questions", "same_document", "first_stage", "dense", "random"):
-            if getattr(one, name) < 0:
-                raise ConfigError(f"sources: answers: {name} must be at least 0")
-        if one.subwords > DOCUMENT_SUBWORDS:
-            raise ConfigError(f"sources: answers: subwords must be at most {DOCUMENT_SUBWORDS}, which are read")
-        if not one.same_document + one.first_stage + one.dense + one.random:
-            raise ConfigError("sources: answers: there must be other candidates than relevant ones")
-        if bool(one.dense) != bool(one.dense_encoder):
-            raise ConfigError("sources: answers: dense and dense_encoder need each other")
-        if one.own_language and not one.switched_by:
-            raise ConfigError("sources: answers: own_language: without switched_by there is no other language")
-        return one
+    def check(self) -> None:
+        if not self.same_document + self.first_stage + self.dense + self.random:
+            raise ConfigError("there must be other candidates than relevant ones")
+        if bool(self.dense) != bool(self.dense_encoder):
+            raise ConfigError("dense and dense_encoder need each other")
+        if self.own_language and not self.switched_by:
+            raise ConfigError("own_language: without switched_by there is no other language")
 
     def directions(self, path: str, languages: list[str]) -> list[tuple[str, str]]:
         """The languages of queries and documents of a set's lists.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from dragoman_lab.backbone.config import ConfigError, check_fields
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from dragoman_lab.backbone.config import ConfigError, ConfigTable, NonNegative
 from dragoman_lab.backbone.text_files import TextFile
 from dragoman_lab.evaluation.cloze_examples import files_with
 from dragoman_lab.evaluation.qa_examples import claim_folder
@@ -21,33 +22,31 @@ from dragoman_lab.reasoning.problems.sets import gsm8k, mawps
 HELD_OUT = 32
 """One English sentence in so many is for tuning, whatever language its translations are in."""
 PROBLEMS = "problems.jsonl.gz"
-_PLACES = ("parallel", "mawps", "gsm8k")
 CHARACTERS = 10
 """The most characters of a source, as a multiple of `words`: not all languages put spaces between words."""
 
 
-@dataclass(frozen=True)
-class BridgeSources:
+class BridgeSources(ConfigTable):
     """The table `[sources]` of a configuration of `dragoman train layalign`."""
 
     parallel: str = ""
     """Folder of text parallel to English."""
-    languages: list[str] = field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     words: int = 12
     """The most English words of a pair."""
-    least_words: int = 2
+    least_words: Annotated[int, Field(ge=2)] = 2
     """The fewest English words of a pair."""
-    pairs: int = 60_000
+    pairs: PositiveInt = 60_000
     """Pairs of all languages together, as many of each as there are."""
-    english: float = 0.1
+    english: NonNegative = 0.1
     """English sentences that are repeated, as a share of the pairs."""
-    preferred: list[str] = field(default_factory=list)
+    preferred: list[str] = Field(default_factory=list)
     """Beginnings of the names of files that are used up first, in this order."""
-    without: list[str] = field(default_factory=list)
+    without: list[str] = Field(default_factory=list)
     """Beginnings of the names of files that are not used."""
-    tuning_pairs: int = 30
+    tuning_pairs: PositiveInt = 30
     """Of each language, and of the problems."""
-    problems: int = 0
+    problems: NonNegativeInt = 0
     """Generated problems, in English."""
     mawps: str = ""
     """File of MAWPS, but for the fifth to measure by."""
@@ -55,29 +54,22 @@ class BridgeSources:
     """File of GSM8K, of which the problems with few calculations are used."""
     seed: int = 1
 
+    def check(self) -> None:
+        if bool(self.parallel) != bool(self.languages):
+            raise ConfigError("parallel is a folder, and languages is a list of at least one; they go together")
+        if not (self.parallel or self.problems or self.mawps or self.gsm8k):
+            raise ConfigError("there is neither parallel text nor a problem")
+        if self.words < self.least_words:
+            raise ConfigError(f"words must be at least {self.least_words}")
+
     @classmethod
-    def parse(cls, table: Mapping[str, Any], data: Path | None) -> BridgeSources:
-        """
+    def read(cls, table: Any, data: Path | None) -> Self:
+        """The table `[sources]`, whose files are below the folder `data`.
+
         Raises:
             ConfigError: an unknown, missing or impossible field.
         """
-        try:
-            check_fields(cls, table)
-        except ConfigError as error:
-            raise ConfigError(f"sources: {error}") from error
-        if bool(table.get("parallel")) != bool(table.get("languages")):
-            raise ConfigError(
-                "sources: parallel is a folder, and languages is a list of at least one; they go together"
-            )
-        if not any(table.get(name) for name in ("parallel", "problems", "mawps", "gsm8k")):
-            raise ConfigError("sources: there is neither parallel text nor a problem")
-        places = {name: str((data or Path()) / str(table[name])) for name in _PLACES if table.get(name)}
-        found = cls(**{**table, **places})
-        bounds = {"least_words": 2, "words": found.least_words, "pairs": 1, "tuning_pairs": 1}
-        for name, least in (bounds | {"english": 0, "problems": 0}).items():
-            if getattr(found, name) < least:
-                raise ConfigError(f"sources: {name} must be at least {least}")
-        return found
+        return cls.parse(table, "sources").below(data, "parallel", "mawps", "gsm8k")
 
 
 def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: Callable[[], None]) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self
+
+from pydantic import Field
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.service.schemas.search import Method
-from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.config import ConfigError, ConfigTable
 from dragoman_lab.backbone.text_files import text_files
 from dragoman_lab.evaluation.answer_candidates import ENDINGS, AnswerLists, Answers
 from dragoman_lab.evaluation.benchmark import choice
@@ -39,8 +41,7 @@ PARTS = 8
 """How many parts to rank for each document."""
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(ConfigTable):
     """Queries with judgements, in a benchmark folder as for `dragoman evaluate`."""
 
     data: str
@@ -54,7 +55,7 @@ class Judged:
     """Use the queries' human translations into `target` as queries."""
     word_by_word: bool = False
     """Translate the documents, and separately the queries, word by word into each language by its tables."""
-    languages: list[str] = field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     """With `word_by_word`: the languages to translate into; empty: all. Without: the languages to pair with English."""
     depth: int = 20
     part_words: int | None = None
@@ -63,60 +64,34 @@ class Judged:
     """The first stage that finds and scores the candidates."""
 
 
-@dataclass(frozen=True)
-class MartSources:
+class MartSources(ConfigTable):
     """The table `[sources]` of a training's configuration."""
 
     tables: str
     """Folder of the tables between English and the other languages."""
-    parallel: list[str] = field(default_factory=list)
-    languages: list[str] = field(default_factory=list)
+    parallel: list[str] = Field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     documents: int = 20_000
     queries: int = 8_000
     depth: int = 20
     seed: int = 1
-    judged: list[Judged] = field(default_factory=list)
-    answers: list[Answers] = field(default_factory=list)
-    tuning: list[Judged] = field(default_factory=list)
+    judged: list[Judged] = Field(default_factory=list)
+    answers: list[Answers] = Field(default_factory=list)
+    tuning: list[Judged] = Field(default_factory=list)
     tuning_tables: str | None = None
     """Folder of the tables for tuning; default: `tables`."""
 
     @classmethod
-    def parse(cls, table: Mapping[str, Any], data: Path | None) -> MartSources:
-        """
+    def read(cls, table: Any, data: Path | None) -> Self:
+        """The table `[sources]`, whose files are below the folder `data`.
+
         Raises:
             ConfigError: an unknown or missing field, or a value of the wrong type.
         """
-        root = data or Path()
-        given = dict(_checked(cls, table, "sources"))
-        for name in ("judged", "tuning", "answers"):
-            entries = given.get(name, [])
-            if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-                raise ConfigError(f"sources: {name}: is a list of tables")
-            if name == "answers":
-                given[name] = [Answers.parse(one, root) for one in entries]
-                continue
-            made = [Judged(**_checked(Judged, one, f"sources: {name}")) for one in entries]
-            given[name] = [replace(one, data=str(root / one.data)) for one in made]
-        given["parallel"] = [str(root / folder) for folder in given.get("parallel", [])]
-        return cls(**given)
-
-
-def _checked(kind: type[Any], table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    known = {one.name: one for one in fields(kind)}
-    if unknown := sorted(set(table) - set(known)):
-        raise ConfigError(f"{where}: unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
-    for name, value in table.items():
-        expected = str(known[name].type)
-        fitting = {"str": str, "bool": bool, "int": int}.get(expected.removesuffix(" | None"), object)
-        if not isinstance(value, fitting) or (fitting is int and isinstance(value, bool)):
-            raise ConfigError(f"{where}: {name}: {value!r} is not {expected}")
-        if name == "method" and value not in get_args(Method):
-            raise ConfigError(f"{where}: method: {value!r} is not one of {', '.join(get_args(Method))}")
-    kind_needs = {"MartSources": ["tables"], "Judged": ["data", "unit"]}[kind.__name__]
-    if missing := [name for name in kind_needs if name not in table]:
-        raise ConfigError(f"{where}: {missing[0]} is missing")
-    return table
+        sources = cls.parse(table, "sources").below(data, "parallel")
+        judged, tuning = ([entry.below(data, "data") for entry in part] for part in (sources.judged, sources.tuning))
+        answers = [entry.below(data, "sets") for entry in sources.answers]
+        return sources.model_copy(update={"judged": judged, "tuning": tuning, "answers": answers})
 
 
 def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, step: Progress) -> None:
@@ -279,7 +254,9 @@ def _answer_list(
     other = target if source == "en" else source
     switching = [] if made.switch is None or source == target else [made.switch.path(other)]
     data = [file for end in ENDINGS if (file := Path(path + end)).exists()]
-    settings = asdict(replace(one, name="", sets=[], languages=[], switched_by="", linked_by=""))
+    settings = one.model_copy(
+        update={"name": "", "sets": [], "languages": [], "switched_by": "", "linked_by": ""}
+    ).model_dump()
     by = [(file.name, file.stat().st_size) for file in switching]  # apart from the tables of links, which may be alike
     made_from = _digest(["answers", settings, sources.seed, by], [*data, *bench.paths()])
     name = folder / one.folder(path, source, target)
@@ -300,7 +277,7 @@ def _judged(
     tasks = list(_tasks(one, language, bench, seed))
     if not tasks:
         return  # without starting the service or reading tables
-    settings = asdict(replace(one, data="", languages=[]))
+    settings = one.model_copy(update={"data": "", "languages": []}).model_dump()
     if one.method == "psq":
         del settings["method"]  # which lists had before there was a choice
     made_from = _digest([settings, seed], [Path(one.data), *bench.paths()])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
 import regex
+from pydantic import Field, NonNegativeInt
 
 from dragoman.files.atomic import atomic_file
 from dragoman.files.streams import file_parts
@@ -18,7 +19,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import content_terms
 from dragoman.service.core.settings import Settings
 from dragoman.service.tables.reading import read_table
-from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.config import ConfigError, ConfigTable, Share
 from dragoman_lab.evaluation.cloze_examples import clozes, files_with
 from dragoman_lab.evaluation.test_collection import json_lines, part_of
 from dragoman_lab.reasoning.examples import Example, write_examples
@@ -31,62 +32,47 @@ MADE_FROM = "sources.json"
 """What the examples of a folder are made from."""
 
 
-@dataclass(frozen=True)
-class QaSources:
+class QaSources(ConfigTable):
     """The table `[sources]` of a configuration of `dragoman train qa`."""
 
     data: str
     """Folder of `<set>.<language>.jsonl.gz` and `<set>.<language>.contexts.jsonl.gz`."""
-    sets: dict[str, Any]
+    sets: dict[str, NonNegativeInt]
     """The most examples of each set, such as `jaquad.ja`; 0 for all."""
     tables: str
     """Folder of tables `en-<language>.tsv`."""
-    languages: list[str] = field(default_factory=list)
+    languages: Annotated[list[str], Field(min_length=1)]
     """Languages into which English is switched."""
-    question_switched: float = 0.35
+    question_switched: Share = 0.35
     """Share of examples whose question is put into another language."""
-    context_switched: float = 0.3
+    context_switched: Share = 0.3
     """Share of examples whose context is put into another language."""
-    unanswerable: float = 0.1
+    unanswerable: Share = 0.1
     """Share of examples whose question meets a neighbouring context without its answer."""
     parallel: str = ""
     """Folder of text parallel to English, of which questions with a gap are made; see `cloze_examples`."""
-    parallel_examples: int = 0
+    parallel_examples: NonNegativeInt = 0
     """The most questions of each of `languages` that are made of parallel text."""
-    parallel_without: list[str] = field(default_factory=list)
+    parallel_without: list[str] = Field(default_factory=list)
     """Beginnings of the names of files that are not used for them."""
     tuning: str = ""
     """Folder of XQuAD-R, of whose questions for tuning some are used."""
-    tuning_languages: list[str] = field(default_factory=list)
+    tuning_languages: list[str] = Field(default_factory=list)
     tuning_examples: int = 400
     seed: int = 1
 
+    def check(self) -> None:
+        if self.parallel_examples and not self.parallel:
+            raise ConfigError("parallel is missing, of which parallel_examples are made")
+
     @classmethod
-    def parse(cls, table: Mapping[str, Any], data: Path | None) -> QaSources:
-        """
+    def read(cls, table: Any, data: Path | None) -> Self:
+        """The table `[sources]`, whose files are below the folder `data`.
+
         Raises:
             ConfigError: an unknown, missing or impossible field.
         """
-        known = {one.name for one in fields(cls)}
-        if unknown := sorted(set(table) - known):
-            raise ConfigError(f"sources: unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
-        for name in ("data", "sets", "tables"):
-            if name not in table:
-                raise ConfigError(f"sources: {name} is missing")
-        for name in ("question_switched", "context_switched", "unanswerable"):
-            share = table.get(name, 0.0)
-            if not isinstance(share, int | float) or not 0 <= share <= 1:
-                raise ConfigError(f"sources: {name}: {share!r} is not a share between 0 and 1")
-        if not isinstance(table["sets"], dict) or not table.get("languages"):
-            raise ConfigError("sources: sets is a table of numbers, and languages is a list of at least one")
-        root = data or Path()
-        given = dict(table)
-        if given.get("parallel_examples") and not given.get("parallel"):
-            raise ConfigError("sources: parallel is missing, of which parallel_examples are made")
-        for name in ("data", "parallel", "tuning"):
-            if given.get(name):
-                given[name] = str(root / str(given[name]))
-        return cls(**given)
+        return cls.parse(table, "sources").below(data, "data", "parallel", "tuning")
 
 
 def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) -> None:
@@ -102,7 +88,7 @@ def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) ->
     for name, most in sorted(sources.sets.items()):
         path = examples / f"{name}.jsonl.gz"
         if not path.exists():
-            write_examples(path, counted(_switched(sources, name, int(most), switch), step))
+            write_examples(path, counted(_switched(sources, name, most, switch), step))
     for language in sources.languages if sources.parallel_examples else ():
         path = examples / f"parallel.{language}.jsonl.gz"
         if not path.exists():
@@ -113,18 +99,18 @@ def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) ->
         write_examples(path, counted(found, step))
 
 
-def claim_folder(sources: Any, folder: Path) -> None:
+def claim_folder(sources: ConfigTable, folder: Path) -> None:
     """Write into a folder what its examples are made from, or see that it is the same.
 
     Raises:
         ConfigError: it holds examples of other sources.
     """
-    path, made_from = folder / MADE_FROM, json.dumps(asdict(sources), indent=2, sort_keys=True) + "\n"
-    if path.exists() and path.read_text(encoding="utf-8") != made_from:
+    path, made_from = folder / MADE_FROM, sources.model_dump()
+    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != made_from:
         raise ConfigError(f"{folder}: its examples were made from other sources: remove them, or choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as unfinished:
-        unfinished.write_text(made_from, encoding="utf-8")
+        unfinished.write_text(json.dumps(made_from, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def counted(examples: Iterator[Example], step: Progress) -> Iterator[Example]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from dragoman_lab.backbone.config import ConfigError, check_fields
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from dragoman_lab.backbone.config import ConfigError, ConfigTable
 from dragoman_lab.evaluation.qa_examples import Progress, Switch, claim_folder, counted
 from dragoman_lab.reasoning.examples import Example, write_examples
 from dragoman_lab.reasoning.theories import (
@@ -29,52 +30,40 @@ TUNING_SEEDS = 1_000_000
 """Theories for tuning begin at this seed; those to learn from stay below."""
 
 
-@dataclass(frozen=True)
-class StatementSources:
+class StatementSources(ConfigTable):
     """The table `[sources]` of a configuration of `dragoman train qa` with `task = "statements"`."""
 
-    theories: int = 0
-    tuning_theories: int = 100
-    depth: int = 3
+    theories: NonNegativeInt = 0
+    tuning_theories: NonNegativeInt = 100
+    depth: Annotated[int, Field(ge=0, le=DEEPEST)] = 3
     """Theories have depths 0 to this one, as many of each."""
-    statements: int = 4
+    statements: PositiveInt = 4
     """The most statements of a theory."""
-    mixes: list[str] = field(default_factory=lambda: ["en"])
+    mixes: list[str] = Field(default_factory=lambda: ["en"], min_length=1)
     """One is drawn for each theory: a language, or those of context and statement as `en-fr`; `*` is any."""
-    leap_of_thought: list[str] = field(default_factory=list)
+    leap_of_thought: list[str] = Field(default_factory=list)
     """Files of LeapOfThought, of which half is negated."""
     tables: str = ""
     """Folder of tables `en-<language>.tsv`, by which statements and facts of LeapOfThought are switched."""
-    switched: list[str] = field(default_factory=list)
+    switched: list[str] = Field(default_factory=list)
     """Mixes for LeapOfThought, as `mixes`; without them it stays English."""
-    seed: int = 1
+    seed: NonNegativeInt = 1
+
+    def check(self) -> None:
+        if self.seed + self.theories > TUNING_SEEDS:
+            raise ConfigError(f"seed and theories together must be at most {TUNING_SEEDS}")
+        for mix in [*self.mixes, *self.switched]:
+            if not all(name == ANY or name in LANGUAGES for name in mix.split("-")) or mix.count("-") > 1:
+                raise ConfigError(f"{mix!r} is not a language or a pair of them; known: {', '.join(LANGUAGES)}")
 
     @classmethod
-    def parse(cls, table: Mapping[str, Any], data: Path | None) -> StatementSources:
-        """
+    def read(cls, table: Any, data: Path | None) -> Self:
+        """The table `[sources]`, whose files are below the folder `data`.
+
         Raises:
             ConfigError: an unknown or impossible field.
         """
-        try:
-            check_fields(cls, table)
-        except ConfigError as error:
-            raise ConfigError(f"sources: {error}") from error
-        found = cls(**table)
-        if not 0 <= found.depth <= DEEPEST:
-            raise ConfigError(f"sources: depth must lie between 0 and {DEEPEST}")
-        for name, least in (("theories", 0), ("tuning_theories", 0), ("statements", 1), ("seed", 0)):
-            if getattr(found, name) < least:
-                raise ConfigError(f"sources: {name} must be at least {least}")
-        if found.seed + found.theories > TUNING_SEEDS:
-            raise ConfigError(f"sources: seed and theories together must be at most {TUNING_SEEDS}")
-        if not found.mixes:
-            raise ConfigError("sources: mixes must name one at least")
-        for mix in [*found.mixes, *found.switched]:
-            if not all(one == ANY or one in LANGUAGES for one in mix.split("-")) or mix.count("-") > 1:
-                raise ConfigError(
-                    f"sources: {mix!r} is not a language or a pair of them; known: {', '.join(LANGUAGES)}"
-                )
-        return replace(found, leap_of_thought=[str((data or Path()) / one) for one in found.leap_of_thought])
+        return cls.parse(table, "sources").below(data, "leap_of_thought")
 
 
 def prepare_statements(sources: StatementSources, examples: Path, tuning: Path, step: Progress) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,7 +28,7 @@ from dragoman.ranking.late import folder_of
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import passages
 from dragoman.ranking.scoring import Scorer, padded_states, pooled
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig, used_layers
+from dragoman_lab.backbone.config import ConfigError, NonNegative, PartialShare, TrainingConfig, used_layers
 from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
 from dragoman_lab.backbone.pretraining import claim
@@ -39,11 +40,10 @@ from dragoman_lab.ranking.measuring import best_weight, mean_average_precision, 
 LOSSES = ("ranking", "relevance")
 
 
-@dataclass(frozen=True)
 class MartTraining(TrainingConfig):
     """Configuration of `dragoman train mart --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     encoder: str = "e5-small"
     start_from: str | None = None
@@ -52,55 +52,46 @@ class MartTraining(TrainingConfig):
     """Folder of training lists, with one folder per set."""
     tuning: str = ""
     """Folder of lists for early stopping."""
-    set_weights: dict[str, Any] = field(default_factory=dict)
+    set_weights: dict[str, NonNegative] = Field(default_factory=dict)
     """Factors of the sampling shares, by prefix of the sets' names."""
-    queries: int = 24
-    documents: int = 8
+    queries: PositiveInt = 24
+    documents: Annotated[int, Field(ge=2)] = 8
+    """Of a list, one of them relevant."""
     direction: Direction = "mean"
     placebo: bool = False
     """Train without the table, as the paper's placebo."""
-    unlinked: float = 0.0
+    unlinked: PartialShare = 0.0
     """Probability that a query word loses its links, so that the model learns from the text what the table lacks."""
     relevance: float = 0.1
     """Weight of the `relevance` loss, which calibrates the sigmoid of a score to a probability of relevance."""
     first_stage: float = 0.0
     """Weight of the first stage in the training scores, so that the model learns what the first stage lacks."""
-    model: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
     """Fields of `MartConfig`."""
-    rank: int | None = None
+    rank: NonNegativeInt | None = None
     """Keep the encoder frozen but for updates of this rank of its linear layers, and biases; 0 for biases alone.
 
     Without it all weights learn that are not `frozen`.
     """
-    first_layer: int = 0
+    first_layer: NonNegativeInt = 0
     """With `rank`: the encoder's lowest layer that learns, counted from 0."""
-    layers: int = 0
+    layers: NonNegativeInt = 0
     """With `rank`: how many of the encoder's first layers are used; 0 for all."""
-    frozen: list[str] = field(default_factory=lambda: ["encoder.model.tokens."])
+    frozen: list[str] = Field(default_factory=lambda: ["encoder.model.tokens."])
     """Name prefixes of frozen weights, such as the embeddings, which cover all languages."""
-    tuning_queries: int = 40
-    tuning_depth: int = 30
-    patience: int = 8
+    tuning_queries: PositiveInt = 40
+    tuning_depth: PositiveInt = 30
+    patience: PositiveInt = 8
     stop_by: Literal["interpolated", "alone"] = "interpolated"
     """The measure that stops the training and chooses the step: MAP with the first stage, or of the model alone.
 
     Alone is for a model that joins another first stage than that of its lists.
     """
-    fit_queries: int = 60
+    fit_queries: PositiveInt = 60
     """Lists of each tuning set on which score weights are fitted after training."""
 
     def check(self) -> None:
         super().check()
-        for name in ("queries", "tuning_queries", "tuning_depth", "patience", "fit_queries"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1")
-        if self.documents < 2:
-            raise ConfigError("documents must be at least 2, one of them relevant")
-        if not 0 <= self.unlinked < 1:
-            raise ConfigError("unlinked must be at least 0 and below 1")
-        for name in ("rank", "first_layer", "layers"):
-            if (getattr(self, name) or 0) < 0:
-                raise ConfigError(f"{name} must be at least 0")
         if self.rank is None and (self.first_layer or self.layers):
             raise ConfigError("first_layer and layers are of a frozen encoder: there is no rank")
         if not self.lists or not self.tuning:
@@ -173,7 +164,7 @@ def _save(
     about, found = fit(model, about, tuning, queries=config.fit_queries)
     weights = {name: one._asdict() for name, one in found.chosen.items()}
     measures = {"measures": measured(model, tuning, config), "fitted": found.maps(), "weights": weights}
-    training = {**asdict(config), **measures, **known}
+    training = {**config.model_dump(), **measures, **known}
     save_mart(output / "model", model, replace(about, training=training), base)
     (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 import torch
+from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -37,12 +38,11 @@ FIRST = "en"
 IGNORED = -1
 
 
-@dataclass(frozen=True)
 class CrossQueryTraining(TrainingConfig):
     """Configuration of `dragoman train qa --config` with `task = "cross_query"`, in addition to `TrainingConfig`."""
 
     encoder: str = "e5-small"
-    layers: int = 0
+    layers: NonNegativeInt = 0
     """How many of the encoder's first layers are used; 0 for all."""
     trains: Literal["head", "cross", "query"] = "cross"
     """The layer that predicts subwords, Q_cross, or the encoder's own queries."""
@@ -50,16 +50,13 @@ class CrossQueryTraining(TrainingConfig):
     """Output of the training of a head, which the others use."""
     start: str = ""
     """Folder of a Q_cross to begin with, such as one shared by all pairs of languages for that of a pair."""
-    vocabulary: int = 20_000
+    vocabulary: PositiveInt = 20_000
     """How many subwords are predicted: the most frequent ones of the text."""
-    length: int = 96
+    length: Annotated[int, Field(ge=3)] = 96
     """Longest sentence, in subwords and two special tokens."""
 
     def check(self) -> None:
         super().check()
-        for name, least in (("vocabulary", 1), ("length", 3), ("layers", 0)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} must be at least {least}")
         if (self.trains == "head") == bool(self.head):
             raise ConfigError("head must name the output of the training of a head, unless that is what is trained")
         self.check_length(self.length)
@@ -268,8 +265,8 @@ def _save(folder: Path, model: CrossQueryModel, config: CrossQueryTraining, corp
         kept = {name: value for name, value in model.head.state_dict().items() if name != "places"}
         with atomic_folder(folder) as unfinished:
             write_tensors(unfinished, kept)
-            about = {**asdict(config), **encoder_of(model.encoder)}
+            about = {**config.model_dump(), **encoder_of(model.encoder)}
             (unfinished / CONFIG).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         return
-    about = {"trains": config.trains, "languages": corpus.languages, "training": asdict(config)}
+    about = {"trains": config.trains, "languages": corpus.languages, "training": config.model_dump()}
     save_cross(folder, model.encoder, about)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, read_tensors
 from dragoman.backbone.encoder import Encoder
@@ -37,11 +38,10 @@ from dragoman_lab.reasoning.spans import checksum_of
 from dragoman_lab.reasoning.words import kept_words, learn_words, linked_words
 
 
-@dataclass(frozen=True)
 class LayAlignTraining(TrainingConfig):
     """Configuration of `dragoman train layalign --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     name: str = ""
     """What answers call the bridge; default: its folder's name."""
@@ -53,8 +53,8 @@ class LayAlignTraining(TrainingConfig):
     adapter: str = "mlp"
     fusion: str = "layers"
     compat: bool = False
-    hidden: int = 0
-    soft_layer: int = -1
+    hidden: NonNegativeInt = 0
+    soft_layer: Annotated[int, Field(ge=-1)] = -1
     before: str = ""
     """Of the LLM's message, what precedes the soft prompt."""
     after: str = ""
@@ -73,14 +73,14 @@ class LayAlignTraining(TrainingConfig):
     start: str = ""
     """What this training begins with: the output of an earlier one of the same shape, or a bridge that may have other
     parts, of which it takes those of the same name and shape."""
-    word_steps: int = 0
+    word_steps: NonNegativeInt = 0
     """Steps in which the adapter first learns the LLM's embeddings of words, without the LLM; translation alone."""
-    length: int = 256
+    length: PositiveInt = 256
     """Longest row, in tokens; longer ones are left out."""
-    tuning_examples: int = 400
-    patience: int = 8
+    tuning_examples: PositiveInt = 400
+    patience: PositiveInt = 8
 
-    FREE = (*TrainingConfig.FREE, "states", "name", "limits")
+    FREE: ClassVar[tuple[str, ...]] = (*TrainingConfig.FREE, "states", "name", "limits")
 
     def check(self) -> None:
         super().check()
@@ -89,15 +89,6 @@ class LayAlignTraining(TrainingConfig):
         for name, known in (("adapter", ADAPTERS), ("fusion", FUSIONS)):
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}")
-        if self.hidden < 0:
-            raise ConfigError("hidden must be at least 0")
-        if self.soft_layer < -1:
-            raise ConfigError("soft_layer must be at least -1")
-        for name in ("length", "tuning_examples", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1")
-        if self.word_steps < 0:
-            raise ConfigError("word_steps must be at least 0")
         if self.word_steps and (self.adapter == "none" or self.stage != "translation" or self.start):
             raise ConfigError("word_steps: needs an adapter, the stage translation, and no start")
         if self.adapter == "none" and self.fusion == "none" and TEXT not in self.after:
@@ -230,7 +221,7 @@ def train_layalign(
         trainer.take_best()
         about = {"before": config.before, "after": config.after, "stage": config.stage}
         about |= {name: value for name in ("name", "limits") if (value := getattr(config, name))}
-        training = {**asdict(config), "steps": trainer.progress.best_step}
+        training = {**config.model_dump(), "steps": trainer.progress.best_step}
         languages = sorted({*learned.languages, *(_languages(Path(config.start)) if config.start else [])})
         save_bridge(output / "model", model.eval(), encoder, about | {"languages": languages, "training": training})
         measures = {**training, **measured(model, tuning, config.tokens), **pair_of(encoder, llm)}

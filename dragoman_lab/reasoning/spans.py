@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
+from pydantic import NonNegativeInt, PositiveInt
 from torch import Tensor
 
 from dragoman.backbone.deltas.layers import let_learn
@@ -23,7 +25,7 @@ from dragoman.reasoning.reading import PaddedScorer, Request, Scorer, read
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig, used_layers
+from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig, used_layers
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
 from dragoman_lab.backbone.pretraining import begun
 from dragoman_lab.reasoning.answers import exact, f1
@@ -35,11 +37,10 @@ from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, re
 MIN_LENGTH = 16
 
 
-@dataclass(frozen=True)
 class SpanTraining(TrainingConfig):
     """Configuration of `dragoman train qa --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     encoder: str = "e5-small"
     examples: str = ""
@@ -48,11 +49,11 @@ class SpanTraining(TrainingConfig):
     """Folder of examples for early stopping."""
     structured: bool = True
     """Whether bilingual examples are read with Q_cross; without it all are read by the encoder's own attention."""
-    interfering: float = 0.7
+    interfering: Share = 0.7
     """P_mask: the share of entries of each mask that stay false where the other one is true."""
-    rank: int = 32
+    rank: NonNegativeInt = 32
     """Of the updates of linear layers; 0 trains biases alone (BitFit)."""
-    layers: int = 0
+    layers: NonNegativeInt = 0
     """How many of the encoder's first layers are used; 0 for all."""
     cross: str = ""
     """Folder of a Q_cross that was trained before, whose weights stay as they are; without it Q_cross learns too."""
@@ -64,20 +65,15 @@ class SpanTraining(TrainingConfig):
     """Longest row in training, in subwords."""
     start: str = ""
     """Output of an earlier training of the same shape, whose best weights this one begins with."""
-    tuning_examples: int = 400
-    patience: int = 8
+    tuning_examples: PositiveInt = 400
+    patience: PositiveInt = 8
 
     def check(self) -> None:
         super().check()
         if not self.examples or not self.tuning:
             raise ConfigError("examples and tuning must be folders of examples")
-        for name, least in (("rank", 0), ("layers", 0), ("tuning_examples", 1), ("patience", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} must be at least {least}")
         if self.cross_learns and not self.cross:
             raise ConfigError("cross_learns: there is no cross; without one Q_cross learns anyway")
-        if not 0 <= self.interfering <= 1:
-            raise ConfigError("interfering must lie between 0 and 1")
         self.check_length(self.length)
 
     def check_encoder(self, encoder: Encoder) -> None:
@@ -170,7 +166,7 @@ def _save(
     counts: Mapping[str, int],
 ) -> None:
     """Write the deltas, and a report of how well they answer when they are read from disk."""
-    training = {**asdict(config), **counts}
+    training = {**config.model_dump(), **counts}
     about = {
         "model_type": MODEL_TYPE,
         "name": output.name,

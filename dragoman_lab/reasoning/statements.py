@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
+from pydantic import NonNegativeInt
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -24,7 +24,7 @@ from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
 from dragoman.reasoning.structured_attention import Masks, dropout_masks, joined_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
-from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.config import ConfigError, NonNegative, PartialShare
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Source, Trainer
 from dragoman_lab.backbone.pretraining import begun
@@ -37,15 +37,14 @@ from dragoman_lab.reasoning.spans import SpanTraining, checksum_of, place_loss, 
 TOKENS_AT_ONCE = 8_192
 
 
-@dataclass(frozen=True)
 class StatementTraining(SpanTraining):
     """Configuration of `dragoman train qa --config` with `task = "statements"`, in addition to `SpanTraining`."""
 
-    dropped: float = 0.0
+    dropped: PartialShare = 0.0
     """Structured dropout: the share of entries across languages that are left out, where there is no Q_cross."""
-    evidence: float = 1.0
+    evidence: NonNegative = 1.0
     """The weight of the deciding sentence's loss beside the label's."""
-    curriculum: int = 0
+    curriculum: NonNegativeInt = 0
     """How many first steps are on statements in one language of depth 0 alone."""
     start: str = ""
     """Output of an earlier training of the same shape, whose best weights this one begins with, but for Q_cross."""
@@ -54,10 +53,6 @@ class StatementTraining(SpanTraining):
 
     def check(self) -> None:
         super().check()
-        if not 0 <= self.dropped < 1:
-            raise ConfigError("dropped must be at least 0 and below 1")
-        if self.evidence < 0 or self.curriculum < 0:
-            raise ConfigError("evidence and curriculum must be at least 0")
         if self.dropped and self.structured:
             raise ConfigError("dropped: structured dropout has no Q_cross: structured must be false")
         if self.follow and not self.start:
@@ -253,7 +248,7 @@ def _save(
     """Write the deltas with a calibration fitted on the examples for tuning, and a report."""
     logits = judged(model, tuning, config.structured)
     slope = fit_slope(np.array(logits), np.array([bool(one.label) for one in tuning]))
-    training = {**asdict(config), "steps": best}
+    training = {**config.model_dump(), "steps": best}
     about = {
         "model_type": MODEL_TYPE,
         "name": output.name,

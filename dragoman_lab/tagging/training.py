@@ -6,13 +6,14 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor, nn
 
 from dragoman.backbone.encoder import Encoder
@@ -23,7 +24,7 @@ from dragoman.tagging.encoders import EncoderConfig
 from dragoman.tagging.labels import accuracy, span_f1
 from dragoman.tagging.tagger import TaggerModel, best_labels, load_tagger, padded_states, save_tagger
 from dragoman.tagging.words import word_states
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig
+from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Batch, EarlyStopping, Report, Source, Trainer
@@ -33,15 +34,13 @@ from dragoman_lab.tagging.sentences import Sentence, read_sentences
 from dragoman_lab.tagging.shuffling import shuffled
 
 TEXTS_AT_ONCE = 1_024
-FINE_TUNE = ("", "all", "all_but_positions")
 B = TypeVar("B", bound=Batch, covariant=True)
 
 
-@dataclass(frozen=True)
 class TaggerTraining(TrainingConfig):
     """Configuration of `dragoman train tagger --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     name: str = ""
     """What answers call the tagger; default: its folder's name."""
@@ -49,18 +48,18 @@ class TaggerTraining(TrainingConfig):
     spans: bool = True
     """Whether labels mark spans (BIO), or each word by itself."""
     encoder: str = "e5-small"
-    layer: int = 8
+    layer: NonNegativeInt = 8
     """The encoder's layer whose states are read."""
-    labelled: list[str] = field(default_factory=list)
+    labelled: list[str] = Field(default_factory=list)
     """Files of labelled sentences: `.conllu`, `.bio` or `.conll`."""
-    tuning: list[str] = field(default_factory=list)
+    tuning: list[str] = Field(default_factory=list)
     """Files of sentences for early stopping."""
-    more: list[str] = field(default_factory=list)
+    more: list[str] = Field(default_factory=list)
     """Further files, of whose sentences the share `more_share` is learned from."""
-    more_share: float = 0.0
-    names: dict[str, Any] = field(default_factory=dict)
+    more_share: Share = 0.0
+    names: dict[str, str] = Field(default_factory=dict)
     """Other names of kinds of labels; those named "" are dropped."""
-    languages: list[str] = field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     """Of the files."""
     kind: str = "oit"
     layers: int = 1
@@ -70,41 +69,31 @@ class TaggerTraining(TrainingConfig):
     dropout: float = 0.3
     normed: bool = False
     crf: bool = True
-    shuffled: int = 0
+    shuffled: NonNegativeInt = 0
     """How many copies of each sentence, in other orders of its words, are learned from in its place."""
-    most_copies: int = 0
+    most_copies: NonNegativeInt = 0
     """How many of all copies are made, chosen by chance; 0: all."""
     start_from: str = ""
     """Folder of a tagger of the same labels and encoders whose weights the training begins with."""
-    sentences: int = 32
+    sentences: PositiveInt = 32
     """Of a batch."""
     states: str = ""
     """Folder of the words' states, which trainings can share; default: `states` in the output."""
-    patience: int = 5
-    fine_tune: str = ""
+    patience: PositiveInt = 5
+    fine_tune: Literal["", "all", "all_but_positions"] = ""
     """What of the pretrained encoder learns as well: nothing, `all` up to `layer`, or `all_but_positions`. `rates`
     slows it down by the name `pretrained`."""
 
-    FREE = (*TrainingConfig.FREE, "states", "name")
+    FREE: ClassVar[tuple[str, ...]] = (*TrainingConfig.FREE, "states", "name")
 
     def check(self) -> None:
         super().check()
         if not self.labelled or not self.tuning:
             raise ConfigError("labelled and tuning must name files of labelled sentences")
-        if not 0 <= self.more_share <= 1 or bool(self.more) != bool(self.more_share):
-            raise ConfigError("more_share must lie between 0 and 1, and goes together with more")
-        for name, new in self.names.items():
-            if not isinstance(new, str):
-                raise ConfigError(f"names: {name}: {new!r} is not text")
-        if self.fine_tune not in FINE_TUNE:
-            raise ConfigError(f"fine_tune: {self.fine_tune!r} is not one of {', '.join(map(repr, FINE_TUNE))}")
-        for name in ("sentences", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1")
+        if bool(self.more) != bool(self.more_share):
+            raise ConfigError("more_share goes together with more")
         if self.start_from and self.fine_tune:
             raise ConfigError("start_from: a training that fine-tunes its encoder begins with the pretrained one")
-        if min(self.shuffled, self.layer, self.most_copies) < 0:
-            raise ConfigError("shuffled, layer and most_copies must be at least 0")
         self.word_encoder()
 
     def word_encoder(self) -> EncoderConfig:
@@ -273,7 +262,7 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        training = {**asdict(config), "steps": trainer.progress.best_step, "tuning_score": trainer.progress.best}
+        training = {**config.model_dump(), "steps": trainer.progress.best_step, "tuning_score": trainer.progress.best}
         about: dict[str, Any] = {"name": config.name} if config.name else {}
         about |= {"task": config.task, "spans": config.spans, "layer": config.layer, "languages": config.languages}
         changed = whole.changed() if config.fine_tune else {}

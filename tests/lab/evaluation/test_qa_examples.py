@@ -85,7 +85,7 @@ def sources(data: Path, **changes: Any) -> QaSources:
         "data": "qa", "sets": {"some.en": 0, "other.fr": 3}, "tables": str(data / "tables"), "languages": ["de"],
         "tuning": "xquad_r", "tuning_languages": ["en", "de"], "tuning_examples": 12,
     }  # fmt: skip
-    return QaSources.parse(given | changes, data)
+    return QaSources.read(given | changes, data)
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), st.floats(0, 1), st.integers(0, 999), st.data())
@@ -187,7 +187,7 @@ def test_what_is_missing_or_unknown_is_named(data: Path, tmp_path: Path) -> None
     with pytest.raises(ConfigError, match="unanswerable"):
         sources(data, unanswerable=1.5)
     with pytest.raises(ConfigError, match="sets is missing"):
-        QaSources.parse({"data": "qa", "tables": "x"}, data)
+        QaSources.read({"data": "qa", "tables": "x"}, data)
     with pytest.raises(ConfigError, match=r"missing\.en"):
         dataset(data / "qa", "missing.en")
     with pytest.raises(ConfigError, match=r"en-sw\.tsv is missing"):
@@ -208,7 +208,7 @@ def test_each_shipped_configuration_is_one(path: Path, tmp_path: Path) -> None:
     kind.parse(table)
     assert sources is None or kind_of_sources is not None
     if kind_of_sources is not None and sources is not None:
-        kind_of_sources.parse(sources, tmp_path)
+        kind_of_sources.read(sources, tmp_path)
 
 
 def test_the_commands_tasks_are_those_tested_here() -> None:

@@ -364,4 +364,4 @@ def test_questions_are_not_learned_or_tuned_by(folder: Path) -> None:
         write_examples((own / "a.jsonl.gz").parent.mkdir() or own / "a.jsonl.gz", questions)
         field = "examples" if name == "statements" else "tuning"
         with pytest.raises(ExamplesError, match="to learn from and to tune by"):
-            train_statements(replace(config, **{field: str(own)}), folder / f"without-{name}")
+            train_statements(config.model_copy(update={field: str(own)}), folder / f"without-{name}")
