@@ -152,8 +152,8 @@ class TrainingConfig(ConfigTable):
         return [name for name in mine if name not in self.FREE and mine[name] != theirs.get(name)]
 
 
-def read_config(path: Path, data: Path | None = None) -> dict[str, Any]:
-    """Read a TOML file; its text folders are relative to `data`, if given.
+def read_config(path: Path, data_folder: Path | None = None) -> dict[str, Any]:
+    """Read a TOML file; its text folders are relative to `data_folder`, if given.
 
     Raises:
         ConfigError: if it is not TOML.
@@ -163,8 +163,8 @@ def read_config(path: Path, data: Path | None = None) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
     for name in ("parallel", "raw", "dictionaries"):
-        if data is not None and isinstance(table.get(name), list):
-            table[name] = [str(data / str(folder)) for folder in table[name]]
+        if data_folder is not None and isinstance(table.get(name), list):
+            table[name] = [str(data_folder / str(folder)) for folder in table[name]]
     return table
 
 

@@ -82,7 +82,7 @@ def hide(side: Side, rate: float, vocabulary: int, generator: torch.Generator) -
     return Masked(Side(ids, side.mask, side.positions), chosen, side.ids[chosen])
 
 
-def cropped(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
+def crop_pairs(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
     """Crop one random side of about `share` of the pairs to a span of 30% to 80% of its tokens.
 
     This is random cropping (Izacard et al. 2022, Contriever, section 3.2): the model learns to match short texts with
@@ -95,9 +95,9 @@ def cropped(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
     for row, (chance, side, length, start) in enumerate(draws):
         if chance < share:
             whole = sides[side >= 0.5][row]
-            kept = max(1, round(len(whole) * (0.3 + 0.5 * length)))
-            first = int(start * (len(whole) - kept + 1))
-            sides[side >= 0.5][row] = whole[first : first + kept]
+            span_length = max(1, round(len(whole) * (0.3 + 0.5 * length)))
+            first = int(start * (len(whole) - span_length + 1))
+            sides[side >= 0.5][row] = whole[first : first + span_length]
     return Pairs(sides[0], sides[1], pairs.languages)
 
 

@@ -16,7 +16,7 @@ from dragoman_lab.backbone.text_files import TextFile
 from dragoman_lab.evaluation.cloze_examples import files_with
 from dragoman_lab.evaluation.qa_examples import claim_folder
 from dragoman_lab.reasoning.examples import Completion, write_examples
-from dragoman_lab.reasoning.problems import learned, problems
+from dragoman_lab.reasoning.problems import learning_templates, problems
 from dragoman_lab.reasoning.problems.sets import gsm8k, mawps
 
 HELD_OUT = 32
@@ -92,11 +92,11 @@ def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: C
         count = sources.pairs // len(sources.languages)
         if language == "en":
             count = int(sources.english * sources.pairs)
-        learned = [one for one in pairs if not held_out(one.answer)]
+        to_learn = [one for one in pairs if not held_out(one.answer)]
         held = [one for one in pairs if held_out(one.answer)]
         held = held[: max(count // HELD_OUT, sources.tuning_pairs)]  # of the same files as what is learned
         random.Random(f"{sources.seed} {language} held").shuffle(held)
-        for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, learned[:count])):
+        for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, to_learn[:count])):
             write_examples(path, chosen)
         step()
 
@@ -105,14 +105,14 @@ def _write_problems(sources: BridgeSources, learn: Path, tune: Path) -> None:
     """Problems of all sets, shuffled; those for tuning are generated."""
     if learn.exists() and tune.exists():
         return
-    found = list(islice(problems(learned(), sources.seed), sources.problems))
+    found = list(islice(problems(learning_templates(), sources.seed), sources.problems))
     if sources.mawps:
-        found += mawps(Path(sources.mawps), measured=False)
+        found += mawps(Path(sources.mawps), held_out=False)
     if sources.gsm8k:
         found += gsm8k(Path(sources.gsm8k))
     random.Random(sources.seed).shuffle(found)
     known = {one.texts["en"] for one in found}
-    others = (one for one in problems(learned(), sources.seed + 1) if one.texts["en"] not in known)
+    others = (one for one in problems(learning_templates(), sources.seed + 1) if one.texts["en"] not in known)
     for path, chosen in ((tune, islice(others, sources.tuning_pairs)), (learn, found)):
         write_examples(path, (Completion(one.texts["en"], "en", one.solution) for one in chosen))
 

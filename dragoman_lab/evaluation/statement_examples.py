@@ -18,12 +18,12 @@ from dragoman_lab.reasoning.theories import (
     Puzzle,
     Question,
     generate,
-    ordered,
+    order_sentences,
     render,
     render_statement,
 )
 from dragoman_lab.reasoning.theories.datasets import Example as Record
-from dragoman_lab.reasoning.theories.datasets import half_negated, leap_of_thought
+from dragoman_lab.reasoning.theories.datasets import leap_of_thought, negate_half
 
 ANY = "*"
 TUNING_SEEDS = 1_000_000
@@ -109,7 +109,7 @@ def statements(
     puzzle: Puzzle, order: int, context_language: str, statement_language: str, most: int
 ) -> Iterator[Example]:
     """The first statements of a theory, with the sentences that decide them."""
-    parts, sentences = ordered(puzzle.theory, order), render(puzzle.theory, context_language, order)
+    parts, sentences = order_sentences(puzzle.theory, order), render(puzzle.theory, context_language, order)
     places, at = [], 0
     for sentence in sentences:
         places.append((at, at + len(sentence)))
@@ -136,7 +136,7 @@ def leaps(sources: StatementSources) -> Iterator[Example]:
     switch = Switch(Path(sources.tables), sorted(set(LANGUAGES) - {"en"}))
     for path in sources.leap_of_thought:
         try:
-            records = list(half_negated(leap_of_thought(Path(path)), sources.seed))
+            records = list(negate_half(leap_of_thought(Path(path)), sources.seed))
         except ValueError as error:
             raise ConfigError(f"sources: leap_of_thought: {path}: {error}") from error
         for record in records:

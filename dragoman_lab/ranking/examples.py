@@ -15,7 +15,7 @@ from dragoman.ranking.passages import Read
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import Source
-from dragoman_lab.backbone.vocabulary import smoothed
+from dragoman_lab.backbone.vocabulary import smooth_shares
 from dragoman_lab.ranking.lists import CandidateList, Lists, checksum_of
 
 
@@ -126,7 +126,7 @@ def weighted_shares(
     counts: Mapping[str, int], smoothing: float, weights: Sequence[tuple[str, float]] = ()
 ) -> dict[str, float]:
     """Shares by count to the power of `smoothing`; `weights` multiply those of sets whose name has a given prefix."""
-    shares = smoothed(counts, smoothing)
+    shares = smooth_shares(counts, smoothing)
     for prefix, weight in weights:
         shares |= {name: share * weight for name, share in shares.items() if name.startswith(prefix)}
     total = sum(shares.values())

@@ -27,9 +27,9 @@ from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of
 from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig, used_layers
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
-from dragoman_lab.backbone.pretraining import begun
+from dragoman_lab.backbone.pretraining import begin_training
 from dragoman_lab.reasoning.answers import exact, f1
-from dragoman_lab.reasoning.batches import RowBatch, Tokenized, readable, source_of, tokenized
+from dragoman_lab.reasoning.batches import RowBatch, Tokenized, is_readable, source_of, tokenize
 from dragoman_lab.reasoning.beginning import begin_with
 from dragoman_lab.reasoning.calibration import fit_calibration
 from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -99,12 +99,12 @@ def span_loss(
 
 def place_loss(scores: Tensor, answers: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
     """-log of the probability of all correct beginnings, and of all correct ends, in the mean; `scores` (B, L, 2)."""
-    found = []
-    for own, correct in zip(scores.log_softmax(1), answers, strict=True):
+    likelihoods = []
+    for row_scores, correct in zip(scores.log_softmax(1), answers, strict=True):
         for side in (0, 1):  # two answers may begin at one place
             places = torch.tensor(sorted({answer[side] for answer in correct}), device=scores.device)
-            found.append(own[places, side].logsumexp(0))
-    return -torch.stack(found).mean()
+            likelihoods.append(row_scores[places, side].logsumexp(0))
+    return -torch.stack(likelihoods).mean()
 
 
 def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -115,14 +115,14 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         ExamplesError: if examples cannot be used.
         CheckpointError: if the encoder, Q_cross or the weights to begin with cannot be loaded.
     """
-    workers = begun(config, output, resume)
+    workers = begin_training(config, output, resume)
     model = SpanReader(structured_encoder(config))
     if config.start:
         begin_with(model, Path(config.start), cross=not config.cross)
     encoder = model.encoder.encoder
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
-    given, learned, languages = _learned(files, encoder, config)
-    tuning = list(islice((one for file in tuning_files for one in read_examples(file)), config.tuning_examples))
+    count, learned, languages = _read_learnable(files, encoder, config)
+    tuning = list(islice((example for file in tuning_files for example in read_examples(file)), config.tuning_examples))
     if not learned or not tuning:
         raise ExamplesError("there must be examples to learn from and to tune by")
     trainer = Trainer(
@@ -133,28 +133,30 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         config,
         output,
         workers,
-        EarlyStopping(partial(measured, model, tuning, config.structured), "f1", config.patience),
+        EarlyStopping(partial(measure, model, tuning, config.structured), "f1", config.patience),
     )
     if resume:
         trainer.restore()
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        counts = {"examples": len(learned), "left_out": given - len(learned), "steps": trainer.progress.best_step}
+        counts = {"examples": len(learned), "left_out": count - len(learned), "steps": trainer.progress.best_step}
         _save(output, model.eval(), tuning, languages, config, counts)
     workers.leave()
     return output / "model"
 
 
-def _learned(files: Sequence[Path], encoder: Encoder, config: SpanTraining) -> tuple[int, list[Tokenized], set[str]]:
+def _read_learnable(
+    files: Sequence[Path], encoder: Encoder, config: SpanTraining
+) -> tuple[int, list[Tokenized], set[str]]:
     """How many examples there are, those that can be learned from, and their languages."""
-    given, learned, languages = 0, [], set()
+    count, learned, languages = 0, [], set()
     for file in files:
         examples = list(read_examples(file))
-        given += len(examples)
-        learned += [one for one in tokenized(encoder, examples) if readable(one, encoder, config)]
-        languages |= {name for one in examples for name in (one.question_language, one.context_language)}
-    return given, learned, languages
+        count += len(examples)
+        learned += [example for example in tokenize(encoder, examples) if is_readable(example, encoder, config)]
+        languages |= {name for example in examples for name in (example.question_language, example.context_language)}
+    return count, learned, languages
 
 
 def _save(
@@ -190,7 +192,7 @@ def checksum_of(files: Sequence[Path]) -> str:
 
 
 def structured_encoder(config: SpanTraining) -> StructuredEncoder:
-    """The configured encoder with its Q_cross, of which learns what `trainable` says.
+    """The configured encoder with its Q_cross, of which learns what `make_trainable` says.
 
     Raises:
         CheckpointError: if the encoder or Q_cross cannot be loaded.
@@ -202,10 +204,10 @@ def structured_encoder(config: SpanTraining) -> StructuredEncoder:
     structured.keep_layers(config.layers or encoder.layers)
     if config.cross:
         load_cross(Path(config.cross), structured)
-    return trainable(structured, config)
+    return make_trainable(structured, config)
 
 
-def trainable(structured: StructuredEncoder, config: SpanTraining) -> StructuredEncoder:
+def make_trainable(structured: StructuredEncoder, config: SpanTraining) -> StructuredEncoder:
     """Freeze an encoder, and give its upper layers updates of low rank and biases that learn."""
     structured.requires_grad_(False)
     generator = torch.Generator().manual_seed(config.seed)
@@ -221,22 +223,22 @@ def trainable(structured: StructuredEncoder, config: SpanTraining) -> Structured
     return structured
 
 
-def measured(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
+def measure(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """:func:`measures_of` a model in training."""
     return measures_of(PaddedScorer(model, structured), examples)
 
 
 def measures_of(scorer: Scorer, examples: Sequence[Example]) -> Mapping[str, float]:
     """F1 and exact match of the best spans, all of them, and of examples in one language and in two."""
-    requests = [Request(one.question, one.context, one.bilingual) for one in examples]
-    found = read(scorer, requests)
+    requests = [Request(example.question, example.context, example.bilingual) for example in examples]
+    answers_of_all = read(scorer, requests)
     totals: dict[str, list[float]] = {}
-    for example, answers in zip(examples, found, strict=True):
+    for example, answers in zip(examples, answers_of_all, strict=True):
         text = answers[0].text if answers else ""
         references = [example.context[start:end] for start, end in example.answers]
         kind = "two_languages" if example.bilingual else "one_language"
-        for name, measure in (("f1", f1), ("exact", exact)):
-            value = 100 * measure(text, references, example.context_language)
-            totals.setdefault(name, []).append(value)
-            totals.setdefault(f"{name}_{kind}", []).append(value)
+        for name, metric in (("f1", f1), ("exact", exact)):
+            score = 100 * metric(text, references, example.context_language)
+            totals.setdefault(name, []).append(score)
+            totals.setdefault(f"{name}_{kind}", []).append(score)
     return {name: float(np.mean(values)) for name, values in sorted(totals.items())}

@@ -27,8 +27,8 @@ from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
 from dragoman_lab.backbone.config import ConfigError, NonNegative, PartialShare
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Source, Trainer
-from dragoman_lab.backbone.pretraining import begun
-from dragoman_lab.reasoning.batches import RowBatch, Tokenized, readable, source_of, tokenized
+from dragoman_lab.backbone.pretraining import begin_training
+from dragoman_lab.reasoning.batches import RowBatch, Tokenized, is_readable, source_of, tokenize
 from dragoman_lab.reasoning.beginning import begin_with
 from dragoman_lab.reasoning.calibration import fit_slope
 from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -70,9 +70,9 @@ def statement_loss(
     logits, scores = model(batch.rows, _training_masks(batch, config, generator, device))
     labels = torch.tensor([float(bool(label)) for label in batch.labels], device=device)
     losses = {"labels": F.binary_cross_entropy_with_logits(logits, labels)}
-    known = [number for number, one in enumerate(batch.known) if one]
-    if config.evidence and known:
-        losses["evidence"] = config.evidence * place_loss(scores[known], [batch.answers[number] for number in known])
+    decided = [index for index, is_known in enumerate(batch.answers_known) if is_known]
+    if config.evidence and decided:
+        losses["evidence"] = config.evidence * place_loss(scores[decided], [batch.answers[index] for index in decided])
     return losses
 
 
@@ -108,14 +108,16 @@ def train_statements(
         ExamplesError: if examples cannot be used.
         CheckpointError: if the encoder, Q_cross or the weights to begin with cannot be loaded.
     """
-    workers = begun(config, output, resume)
+    workers = begin_training(config, output, resume)
     model = StatementReader(structured_encoder(config))
     if config.start:
         begin_with(model, Path(config.start), follow=config.follow)
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
-    examples = [one for file in files for one in read_examples(file) if one.label is not None]
-    given = (one for file in tuning_files for one in read_examples(file) if one.label is not None)
-    tuning = list(islice(given, config.tuning_examples))
+    examples = [example for file in files for example in read_examples(file) if example.label is not None]
+    tuning_statements = (
+        example for file in tuning_files for example in read_examples(file) if example.label is not None
+    )
+    tuning = list(islice(tuning_statements, config.tuning_examples))
     rows_of(model.encoder.encoder, tuning)  # one that is too long is no reason to fail after hours
     trainer = Trainer(
         model,
@@ -125,14 +127,14 @@ def train_statements(
         config,
         output,
         workers,
-        EarlyStopping(partial(measured, model, tuning, config.structured), "accuracy", config.patience),
+        EarlyStopping(partial(measure, model, tuning, config.structured), "accuracy", config.patience),
     )
     if resume:
         trainer.restore()
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        languages = {name for one in examples for name in (one.question_language, one.context_language)}
+        languages = {name for example in examples for name in (example.question_language, example.context_language)}
         _save(output, model.eval(), tuning, languages, config, trainer.progress.best_step)
     workers.leave()
     return output / "model"
@@ -147,14 +149,14 @@ def _source(
     workers: int,
 ) -> Source[RowBatch]:
     encoder = model.encoder.encoder
-    learned = tokenized(encoder, examples, config.length)
+    learned = tokenize(encoder, examples, config.length)
     _check_lengths(learned, encoder, config)
     if not learned or not tuning:
         raise ExamplesError("there must be statements to learn from and to tune by")
     source = source_of(learned, encoder, config, checksum)
     if not config.curriculum:
         return source
-    easy: list[Tokenized] = [one for one in learned if one.depth == 0 and not one.bilingual]
+    easy: list[Tokenized] = [example for example in learned if example.depth == 0 and not example.bilingual]
     if not easy:
         raise ExamplesError("curriculum: there are no statements of depth 0 in one language")
     drawn = config.curriculum * config.accumulate * workers
@@ -166,29 +168,29 @@ def _check_lengths(examples: Sequence[Tokenized], encoder: Encoder, config: Stat
     Raises:
         ExamplesError: if a row is too long: a part of its context may lack what makes the statement true.
     """
-    longest = max((one.length for one in examples), default=0) + len(row_of(encoder, [], []).ids)
+    longest = max((example.length for example in examples), default=0) + len(row_of(encoder, [], []).ids)
     if longest > config.length:
         raise ExamplesError(f"length is {config.length}, and a statement with its context has {longest} subwords")
-    for one in examples:
-        if not readable(one, encoder, config):
-            raise ExamplesError(f"a statement of {len(one.question)} subwords leaves its context too little room")
+    for example in examples:
+        if not is_readable(example, encoder, config):
+            raise ExamplesError(f"a statement of {len(example.question)} subwords leaves its context too little room")
 
 
-def judged(model: StatementReader, examples: Sequence[Example], structured: bool) -> list[float]:
+def judge(model: StatementReader, examples: Sequence[Example], structured: bool) -> list[float]:
     """The logits of "true" of examples, by a model in training.
 
     Raises:
         ExamplesError: if one is longer than the encoder reads.
     """
     rows = rows_of(model.encoder.encoder, examples)
-    found = [0.0] * len(rows)
+    logits = [0.0] * len(rows)
     for batch in batches([len(row.ids) for row in rows], TOKENS_AT_ONCE):
-        some = [rows[number] for number in batch]
-        masks = _reading_masks(model, some, [examples[number].bilingual for number in batch], structured)
+        some = [rows[index] for index in batch]
+        masks = _reading_masks(model, some, [examples[index].bilingual for index in batch], structured)
         with torch.inference_mode():
-            for number, logit in zip(batch, model(some, masks)[0].tolist(), strict=True):
-                found[number] = logit
-    return found
+            for index, logit in zip(batch, model(some, masks)[0].tolist(), strict=True):
+                logits[index] = logit
+    return logits
 
 
 def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[Row]:
@@ -197,9 +199,9 @@ def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[Row]:
     Raises:
         ExamplesError: if one is longer than the encoder reads.
     """
-    contexts = encoder.subwords([one.context for one in examples])
-    statements = encoder.subwords([one.question for one in examples])
-    rows = [row_of(encoder, *(one.ids for one in pair)) for pair in zip(contexts, statements, strict=True)]
+    contexts = encoder.subwords([example.context for example in examples])
+    statements = encoder.subwords([example.question for example in examples])
+    rows = [row_of(encoder, *(encoded.ids for encoded in pair)) for pair in zip(contexts, statements, strict=True)]
     longest = max((len(row.ids) for row in rows), default=0)
     if longest > encoder.max_length:
         raise ExamplesError(
@@ -215,13 +217,13 @@ def _reading_masks(
         return None
     device = model.head.label.weight.device
     languages = languages_of(rows, max(len(row.ids) for row in rows), device)
-    alone = torch.tensor([not one for one in bilingual], device=device)
+    alone = torch.tensor([not across for across in bilingual], device=device)
     return joined_masks(alone, structured_masks(languages), languages)
 
 
-def measured(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
+def measure(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """Accuracies in percent: of all, and of examples in one language and in two."""
-    return accuracies(judged(model, examples, structured), examples)
+    return accuracies(judge(model, examples, structured), examples)
 
 
 def accuracies(logits: Sequence[float], examples: Sequence[Example]) -> Mapping[str, float]:
@@ -246,8 +248,8 @@ def _save(
     best: int,
 ) -> None:
     """Write the deltas with a calibration fitted on the examples for tuning, and a report."""
-    logits = judged(model, tuning, config.structured)
-    slope = fit_slope(np.array(logits), np.array([bool(one.label) for one in tuning]))
+    logits = judge(model, tuning, config.structured)
+    slope = fit_slope(np.array(logits), np.array([bool(example.label) for example in tuning]))
     training = {**config.model_dump(), "steps": best}
     about = {
         "model_type": MODEL_TYPE,

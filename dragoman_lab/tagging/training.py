@@ -28,7 +28,7 @@ from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Batch, EarlyStopping, Report, Source, Trainer
-from dragoman_lab.backbone.pretraining import begun
+from dragoman_lab.backbone.pretraining import begin_training
 from dragoman_lab.tagging.fine_tuning import FineTuned, SubwordBatch, SubwordSentences, position_table
 from dragoman_lab.tagging.sentences import Sentence, read_sentences
 from dragoman_lab.tagging.shuffling import shuffled
@@ -244,7 +244,7 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
         SentencesError: if a file of sentences cannot be used.
         CheckpointError: if the encoder cannot be loaded.
     """
-    workers = begun(config, output, resume)
+    workers = begin_training(config, output, resume)
     sentences, tuning = learned_from(config), _read(config.tuning, config)
     pretrained = load_encoder(config.encoder, str(workers.device))
     if config.layer > pretrained.layers:

@@ -20,7 +20,7 @@ from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman_lab.benchmarks.layalign.translation_quality import translated
 from dragoman_lab.reasoning.examples import read_records
-from dragoman_lab.reasoning.problems import held_out, problems
+from dragoman_lab.reasoning.problems import held_out_templates, problems
 from dragoman_lab.reasoning.problems.sets import mawps
 
 AT_ONCE = 32
@@ -51,7 +51,7 @@ def sets_of(data: Path, split: str, count: int) -> Sets:
     Raises:
         ExamplesError: a file is missing or not of its set's form.
     """
-    generated = list(islice(problems(held_out(), SEED[split]), count))
+    generated = list(islice(problems(held_out_templates(), SEED[split]), count))
     found: Sets = {
         "templates": {
             language: Questions([one.texts[language] for one in generated], [one.answer for one in generated])
@@ -60,7 +60,7 @@ def sets_of(data: Path, split: str, count: int) -> Sets:
     }
     if split == "tune":
         return found
-    own = list(islice(mawps(data / "reasoning" / "mawps.jsonl.gz", measured=True), count))
+    own = list(islice(mawps(data / "reasoning" / "mawps.jsonl.gz", held_out=True), count))
     found["mawps"] = {"en": Questions([one.texts["en"] for one in own], [one.answer for one in own])}
     languages = [one for one in found["templates"] if (data / "mgsm" / f"{one}.jsonl").is_file()]
     if languages:
@@ -70,7 +70,7 @@ def sets_of(data: Path, split: str, count: int) -> Sets:
 
 def unlike_learned(data: Path, texts: Sequence[str]) -> list[bool]:
     """Which problems of MAWPS have no twin among those to learn from: the same text but for its numbers."""
-    learned = {_words(one.texts["en"]) for one in mawps(data / "reasoning" / "mawps.jsonl.gz", measured=False)}
+    learned = {_words(one.texts["en"]) for one in mawps(data / "reasoning" / "mawps.jsonl.gz", held_out=False)}
     return [_words(text) not in learned for text in texts]
 
 

@@ -26,7 +26,7 @@ from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman_lab.benchmarks.layalign import measuring
 from dragoman_lab.benchmarks.layalign.measuring import LOW, Questions, Sets, System
 from dragoman_lab.benchmarks.layalign.runs import METHODS, Plan, first_stage, trained
-from dragoman_lab.reasoning.problems import held_out
+from dragoman_lab.reasoning.problems import held_out_templates
 
 BASE, TRANSLATE = "base", "translate"
 TITLES = {BASE: "the LLM alone", TRANSLATE: "translation, then the LLM"} | {
@@ -190,7 +190,7 @@ def _by_template(found: Sequence[Mapping[str, Any]], count: int) -> list[float]:
         or [one["solved"]["templates"]["en"][:count]]
         for one in found
     ]
-    templates = len(held_out())
+    templates = len(held_out_templates())
     return [
         100 * float(np.mean([row[number::templates] for rows_of_one in rows for row in rows_of_one]))
         for number in range(min(templates, count))

@@ -27,7 +27,14 @@ from dragoman_lab.evaluation.statement_examples import (
 )
 from dragoman_lab.reasoning.cross_query import CrossQueryTraining, train_cross_query
 from dragoman_lab.reasoning.examples import Example, read_examples
-from dragoman_lab.reasoning.theories import LANGUAGES, conclude, generate, ordered, render_part, render_statement
+from dragoman_lab.reasoning.theories import (
+    LANGUAGES,
+    conclude,
+    generate,
+    order_sentences,
+    render_part,
+    render_statement,
+)
 from tests.backbone.samples import write_text
 from tests.ranking.samples import write_encoder
 from tests.service.serving import dragoman
@@ -69,7 +76,7 @@ def test_labels_are_the_reasoners_and_the_spans_what_the_last_step_of_a_proof_sa
     kinds = Counter[tuple[bool, bool]]()
     for seed in range(25):
         puzzle = generate(seed, seed % 4)
-        model, parts = conclude(puzzle.theory), ordered(puzzle.theory, seed)
+        model, parts = conclude(puzzle.theory), order_sentences(puzzle.theory, seed)
         sentences = [render_part(part, language) for part in parts]
         made = list(statements(puzzle, seed, language, "de", most=100))
         assert len(made) == len(puzzle.questions)
