@@ -27,7 +27,7 @@ from dragoman.backbone.products import autocast
 from dragoman.files.atomic import atomic_file, atomic_folder
 from dragoman_lab.backbone.config import ConfigError, TrainingConfig
 from dragoman_lab.backbone.corpus import Corpus, Pairs, Position, batches
-from dragoman_lab.backbone.distributed import Workers, keep_freed_memory
+from dragoman_lab.backbone.workers import Workers, keep_freed_memory
 
 logger = logging.getLogger("dragoman.training")
 
@@ -345,9 +345,14 @@ def report_to_log(steps: int) -> Report:
 
     def log(done: Step) -> None:
         losses = " ".join(f"{name} {loss:.3f}" for name, loss in done.losses.items())
-        left = (steps - done.step) * done.seconds / done.step
+        seconds_left = (steps - done.step) * done.seconds / done.step
         logger.info(
-            "step %d of %d: %s, %.0f tokens/s, %.0f s left", done.step, steps, losses, done.tokens_per_second, left
+            "step %d of %d: %s, %.0f tokens/s, %.0f s left",
+            done.step,
+            steps,
+            losses,
+            done.tokens_per_second,
+            seconds_left,
         )
 
     return log

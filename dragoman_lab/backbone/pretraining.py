@@ -16,11 +16,11 @@ from dragoman.backbone.veco import Veco, VecoConfig, middle_layer
 from dragoman.files.atomic import atomic_file
 from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig
 from dragoman_lab.backbone.corpus import Corpus, prepare
-from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Report, Trainer, pairs_of
 from dragoman_lab.backbone.objectives import OBJECTIVES, crop_pairs, losses, parse_objectives
 from dragoman_lab.backbone.text_files import CorpusError, TextFile
 from dragoman_lab.backbone.vocabulary import train_subwords
+from dragoman_lab.backbone.workers import Workers
 
 Config = TypeVar("Config", bound=TrainingConfig)
 

@@ -18,9 +18,9 @@ from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.veco import Veco
 from dragoman_lab.backbone.config import ConfigError, PartialShare, TrainingConfig
 from dragoman_lab.backbone.corpus import Ids, Pairs, prepare
-from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Report, Trainer, pairs_of
 from dragoman_lab.backbone.pretraining import claim
+from dragoman_lab.backbone.workers import Workers
 
 
 class TranslationConfig(TrainingConfig):

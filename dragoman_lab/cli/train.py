@@ -77,11 +77,11 @@ def mart(
     _run(lambda report: train_mart(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 
-def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -> None:
+def _prepare(settings: MartTraining, table: dict[str, Any], data_folder: Path | None) -> None:
     from dragoman.backbone.loading import load_encoder
     from dragoman_lab.evaluation.candidate_sources import MartSources, prepare
 
-    sources = MartSources.read(table, data)
+    sources = MartSources.parse_below(table, data_folder)
     with _counting("making lists of candidates", "lists") as step:
         prepare(sources, load_encoder(settings.encoder), Path(settings.lists), Path(settings.tuning), step)
 
@@ -132,7 +132,7 @@ def _cross_query(table: dict[str, Any]) -> Any:
 _QA_TASKS = {"spans": _spans, "statements": _statements, "cross_query": _cross_query}
 
 
-def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data: Path | None) -> None:
+def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data_folder: Path | None) -> None:
     from dragoman_lab.backbone.config import ConfigError
     from dragoman_lab.evaluation.qa_examples import QaSources, prepare
     from dragoman_lab.evaluation.statement_examples import StatementSources, prepare_statements
@@ -140,9 +140,9 @@ def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data: 
     examples, tuning = Path(getattr(settings, "examples", "")), Path(getattr(settings, "tuning", ""))
     with _counting("making examples", "examples") as step:
         if task == "spans":
-            prepare(QaSources.read(table, data), examples, tuning, step)
+            prepare(QaSources.parse_below(table, data_folder), examples, tuning, step)
         elif task == "statements":
-            prepare_statements(StatementSources.read(table, data), examples, tuning, step)
+            prepare_statements(StatementSources.parse_below(table, data_folder), examples, tuning, step)
         else:
             raise ConfigError(f"sources: {task} is trained on the files of `parallel`")
 
@@ -168,7 +168,7 @@ def layalign(
     if sources is not None:
         examples, tuning = Path(settings.examples), Path(settings.tuning)
         with _counting("making examples", "languages") as step:
-            prepare_bridge(BridgeSources.read(sources, data), examples, tuning, step)
+            prepare_bridge(BridgeSources.parse_below(sources, data), examples, tuning, step)
     if prepare:
         return
     _run(lambda report: train_layalign(settings, output, resume=resume, report=report), settings.steps, output, threads)

@@ -63,13 +63,13 @@ class BridgeSources(ConfigTable):
             raise ConfigError(f"words must be at least {self.least_words}")
 
     @classmethod
-    def read(cls, table: Any, data: Path | None) -> Self:
-        """The table `[sources]`, whose files are below the folder `data`.
+    def parse_below(cls, table: Any, folder: Path | None) -> Self:
+        """The table `[sources]`, whose files are below `folder`.
 
         Raises:
             ConfigError: an unknown, missing or impossible field.
         """
-        return cls.parse(table, "sources").below(data, "parallel", "mawps", "gsm8k")
+        return cls.parse(table, "sources").below(folder, "parallel", "mawps", "gsm8k")
 
 
 def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: Callable[[], None]) -> None:
@@ -92,8 +92,8 @@ def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: C
         count = sources.pairs // len(sources.languages)
         if language == "en":
             count = int(sources.english * sources.pairs)
-        to_learn = [one for one in pairs if not held_out(one.answer)]
-        held = [one for one in pairs if held_out(one.answer)]
+        to_learn = [pair for pair in pairs if not is_held_out(pair.answer)]
+        held = [pair for pair in pairs if is_held_out(pair.answer)]
         held = held[: max(count // HELD_OUT, sources.tuning_pairs)]  # of the same files as what is learned
         random.Random(f"{sources.seed} {language} held").shuffle(held)
         for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, to_learn[:count])):
@@ -105,19 +105,21 @@ def _write_problems(sources: BridgeSources, learn: Path, tune: Path) -> None:
     """Problems of all sets, shuffled; those for tuning are generated."""
     if learn.exists() and tune.exists():
         return
-    found = list(islice(problems(learning_templates(), sources.seed), sources.problems))
+    learned = list(islice(problems(learning_templates(), sources.seed), sources.problems))
     if sources.mawps:
-        found += mawps(Path(sources.mawps), held_out=False)
+        learned += mawps(Path(sources.mawps), held_out=False)
     if sources.gsm8k:
-        found += gsm8k(Path(sources.gsm8k))
-    random.Random(sources.seed).shuffle(found)
-    known = {one.texts["en"] for one in found}
-    others = (one for one in problems(learning_templates(), sources.seed + 1) if one.texts["en"] not in known)
-    for path, chosen in ((tune, islice(others, sources.tuning_pairs)), (learn, found)):
-        write_examples(path, (Completion(one.texts["en"], "en", one.solution) for one in chosen))
+        learned += gsm8k(Path(sources.gsm8k))
+    random.Random(sources.seed).shuffle(learned)
+    texts = {problem.texts["en"] for problem in learned}
+    others = (
+        problem for problem in problems(learning_templates(), sources.seed + 1) if problem.texts["en"] not in texts
+    )
+    for path, chosen in ((tune, islice(others, sources.tuning_pairs)), (learn, learned)):
+        write_examples(path, (Completion(problem.texts["en"], "en", problem.solution) for problem in chosen))
 
 
-def held_out(english: str) -> bool:
+def is_held_out(english: str) -> bool:
     """Whether a sentence is for tuning."""
     return hashlib.sha256(english.casefold().encode()).digest()[0] % HELD_OUT == 0
 
@@ -129,20 +131,20 @@ def _pairs(sources: BridgeSources, language: str) -> list[Completion]:
     ranks: list[list[Completion]] = [[] for _ in range(len(sources.preferred) + 1)]
     for file in files:
         ranks[_rank(file, sources.preferred)] += _short(file, language, sources)
-    for one in ranks:
-        noise.shuffle(one)
-    return list(dict.fromkeys(one for rank in ranks for one in rank))
+    for pairs in ranks:
+        noise.shuffle(pairs)
+    return list(dict.fromkeys(pair for rank in ranks for pair in rank))
 
 
 def _rank(file: TextFile, preferred: Sequence[str]) -> int:
     name = file.path.name
-    return next((number for number, one in enumerate(preferred) if name.startswith(one)), len(preferred))
+    return next((rank for rank, beginning in enumerate(preferred) if name.startswith(beginning)), len(preferred))
 
 
 def _short(file: TextFile, language: str, sources: BridgeSources) -> Iterator[Completion]:
-    own = file.languages.index(language)
+    column = file.languages.index(language)
     for row in file.rows():
-        source, english = row[own], row[1 - own]
+        source, english = row[column], row[1 - column]
         size = len(english.split())
         short = size <= sources.words and len(source) <= CHARACTERS * sources.words
         if short and size >= sources.least_words and source != english:
@@ -152,7 +154,7 @@ def _short(file: TextFile, language: str, sources: BridgeSources) -> Iterator[Co
 def _english(sources: BridgeSources) -> list[Completion]:
     """English sentences of the pairs of all languages, which stay as they are."""
     noise = random.Random(f"{sources.seed} en")
-    texts = {one.answer for language in sources.languages for one in _pairs(sources, language)}
-    found = [Completion(text, "en", text) for text in sorted(texts)]
-    noise.shuffle(found)
-    return found
+    texts = {pair.answer for language in sources.languages for pair in _pairs(sources, language)}
+    sentences = [Completion(text, "en", text) for text in sorted(texts)]
+    noise.shuffle(sentences)
+    return sentences

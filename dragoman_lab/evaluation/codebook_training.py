@@ -107,12 +107,12 @@ def _fidelity(codec: StateCodec, states: NDArray[np.float32]) -> float:
 
 def _texts(settings: CodebookTraining) -> dict[str, list[Iterator[str]]]:
     """The lines of each language, by file, each file in an order of its own."""
-    files = text_files(*([Path(one) for one in folders] for folders in (settings.parallel, settings.raw)))
-    found: dict[str, list[Iterator[str]]] = {}
+    files = text_files(*([Path(folder) for folder in folders] for folders in (settings.parallel, settings.raw)))
+    texts: dict[str, list[Iterator[str]]] = {}
     for file in files:
         for column, language in enumerate(file.languages):
-            found.setdefault(language, []).append(_lines(file, column, Random(f"{settings.seed} {file.path.name}")))
-    return dict(sorted(found.items()))
+            texts.setdefault(language, []).append(_lines(file, column, Random(f"{settings.seed} {file.path.name}")))
+    return dict(sorted(texts.items()))
 
 
 def _lines(file: TextFile, column: int, random: Random) -> Iterator[str]:
@@ -131,23 +131,23 @@ def _states(
     encoder: SentenceEncoder, files: Sequence[Iterator[str]], settings: CodebookTraining
 ) -> NDArray[np.float32]:
     """Unit states (subwords, width) of a language, from its files in turn."""
-    found: list[NDArray[np.float32]] = []
+    states: list[NDArray[np.float32]] = []
     count, lines = 0, _in_turn(files)
     while count < settings.subwords and (some := list(islice(lines, len(files)))):
         part = encoder.encode_tokens(some, "passage", settings.layer)[1]
-        found.extend(one.states for one in part)
-        count += sum(len(one.states) for one in part)
+        states.extend(sentence.states for sentence in part)
+        count += sum(len(sentence.states) for sentence in part)
     empty = np.zeros((0, encoder.width), np.float32)
-    return np.concatenate([empty, *found])[: settings.subwords]
+    return np.concatenate([empty, *states])[: settings.subwords]
 
 
 def _in_turn(files: Sequence[Iterator[str]]) -> Iterator[str]:
     """A line of each file in turn, until all have ended."""
-    left = list(files)
-    while left:
-        for file in list(left):
+    unread = list(files)
+    while unread:
+        for file in list(unread):
             line = next(file, None)
             if line is None:
-                left.remove(file)
+                unread.remove(file)
             else:
                 yield line

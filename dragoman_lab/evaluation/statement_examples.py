@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from dragoman_lab.backbone.config import ConfigError, ConfigTable
-from dragoman_lab.evaluation.qa_examples import Progress, Switch, claim_folder, counted
+from dragoman_lab.evaluation.qa_examples import Progress, Switch, claim_folder, count_steps
 from dragoman_lab.reasoning.examples import Example, write_examples
 from dragoman_lab.reasoning.theories import (
     DEEPEST,
@@ -57,13 +57,13 @@ class StatementSources(ConfigTable):
                 raise ConfigError(f"{mix!r} is not a language or a pair of them; known: {', '.join(LANGUAGES)}")
 
     @classmethod
-    def read(cls, table: Any, data: Path | None) -> Self:
-        """The table `[sources]`, whose files are below the folder `data`.
+    def parse_below(cls, table: Any, folder: Path | None) -> Self:
+        """The table `[sources]`, whose files are below `folder`.
 
         Raises:
             ConfigError: an unknown or impossible field.
         """
-        return cls.parse(table, "sources").below(data, "leap_of_thought")
+        return cls.parse(table, "sources").below(folder, "leap_of_thought")
 
 
 def prepare_statements(sources: StatementSources, examples: Path, tuning: Path, step: Progress) -> None:
@@ -81,10 +81,10 @@ def prepare_statements(sources: StatementSources, examples: Path, tuning: Path, 
     ):
         path = folder / "theories.jsonl.gz"
         if count and not path.exists():
-            write_examples(path, counted(theories(range(first, first + count), sources), step))
+            write_examples(path, count_steps(theories(range(first, first + count), sources), step))
     path = examples / "leap_of_thought.jsonl.gz"
     if sources.leap_of_thought and not path.exists():
-        write_examples(path, counted(leaps(sources), step))
+        write_examples(path, count_steps(leaps(sources), step))
 
 
 def theories(seeds: Sequence[int], sources: StatementSources) -> Iterator[Example]:
@@ -92,16 +92,20 @@ def theories(seeds: Sequence[int], sources: StatementSources) -> Iterator[Exampl
     for seed in seeds:
         noise = random.Random(f"statements {sources.seed} {seed}")
         puzzle = generate(seed, seed % (sources.depth + 1))
-        context_language, statement_language = drawn(noise.choice(sources.mixes), noise)
+        context_language, statement_language = draw_languages(noise.choice(sources.mixes), noise)
         yield from statements(puzzle, seed, context_language, statement_language, sources.statements)
 
 
-def drawn(mix: str, noise: random.Random) -> tuple[str, str]:
+def draw_languages(mix: str, noise: random.Random) -> tuple[str, str]:
     """The languages of context and statement of a mix: `en`, `en-fr`, `*-en`; two of one mix differ."""
     names = mix.split("-")
     chosen: list[str] = []
     for name in names:
-        chosen.append(name if name != ANY else noise.choice([one for one in LANGUAGES if one not in [*names, *chosen]]))
+        chosen.append(
+            name
+            if name != ANY
+            else noise.choice([language for language in LANGUAGES if language not in [*names, *chosen]])
+        )
     return chosen[0], chosen[-1]
 
 
@@ -142,7 +146,7 @@ def leaps(sources: StatementSources) -> Iterator[Example]:
         for record in records:
             noise = random.Random(f"leap {sources.seed} {record.id}")
             mix = noise.choice(sources.switched) if sources.switched else "en"
-            yield leap(record, *drawn(mix, noise), switch, noise)
+            yield leap(record, *draw_languages(mix, noise), switch, noise)
 
 
 def leap(
@@ -150,6 +154,6 @@ def leap(
 ) -> Example:
     """A statement of LeapOfThought and its facts, word by word in other languages, and the fact that supports it."""
     statement = switch.text(record.statement, statement_language, noise)
-    known, support = record.support is not None, list(record.support or ())
-    context, places = switch.marked(record.context, context_language, noise, support)
-    return Example(statement, context, statement_language, context_language, places, record.label, known=known)
+    has_support, support = record.support is not None, list(record.support or ())
+    context, places = switch.text_with_spans(record.context, context_language, noise, support)
+    return Example(statement, context, statement_language, context_language, places, record.label, known=has_support)

@@ -29,9 +29,9 @@ from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import passages
 from dragoman.ranking.scoring import Scorer, padded_states, pooled
 from dragoman_lab.backbone.config import ConfigError, NonNegative, PartialShare, TrainingConfig, used_layers
-from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
 from dragoman_lab.backbone.pretraining import claim
+from dragoman_lab.backbone.workers import Workers
 from dragoman_lab.ranking.examples import Examples, examples_of, sizes, weighted_shares
 from dragoman_lab.ranking.fitting import balanced_cross_entropy, fit
 from dragoman_lab.ranking.lists import Lists, checksum_of, lists_in, read_lists
@@ -138,15 +138,15 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         config,
         output,
         workers,
-        EarlyStopping(lambda: measured(model, tuning, config), config.stop_by, config.patience),
+        EarlyStopping(lambda: measure(model, tuning, config), config.stop_by, config.patience),
     )
     if resume:
         trainer.restore()
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        known = {"steps": trainer.progress.best_step, "sets": sizes(sets)}
-        _save(output, model.eval(), base, tuning, config, known)
+        outcome = {"steps": trainer.progress.best_step, "sets": sizes(sets)}
+        _save(output, model.eval(), base, tuning, config, outcome)
     workers.leave()
     return output / "model"
 
@@ -157,14 +157,14 @@ def _save(
     base: Mapping[str, Any] | None,
     tuning: Mapping[str, Lists],
     config: MartTraining,
-    known: Mapping[str, Any],
+    outcome: Mapping[str, Any],
 ) -> None:
     """Fit the score weights, and write the model and its report."""
     about = RerankerAbout(output.name, config.direction, config.placebo)
-    about, found = fit(model, about, tuning, queries=config.fit_queries)
-    weights = {name: one._asdict() for name, one in found.chosen.items()}
-    measures = {"measures": measured(model, tuning, config), "fitted": found.maps(), "weights": weights}
-    training = {**config.model_dump(), **measures, **known}
+    about, fitted = fit(model, about, tuning, queries=config.fit_queries)
+    weights = {name: weights_of_parts._asdict() for name, weights_of_parts in fitted.chosen.items()}
+    measures = {"measures": measure(model, tuning, config), "fitted": fitted.maps(), "weights": weights}
+    training = {**config.model_dump(), **measures, **outcome}
     save_mart(output / "model", model, replace(about, training=training), base)
     (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
 
@@ -214,11 +214,15 @@ def _new_model(encoder: Encoder, config: MartTraining) -> Mart:
 
 
 def _sets(folder: Path, languages: list[str]) -> dict[str, Lists]:
-    found = {str(path.relative_to(folder)): read_lists(path) for path in lists_in(folder)}
-    kept = {name: one for name, one in found.items() if not languages or {one.source, one.target} <= set(languages)}
-    if not kept:
+    all_sets = {str(path.relative_to(folder)): read_lists(path) for path in lists_in(folder)}
+    sets = {
+        name: lists
+        for name, lists in all_sets.items()
+        if not languages or {lists.source, lists.target} <= set(languages)
+    }
+    if not sets:
         raise ConfigError(f"{folder}: has no lists in these languages")
-    return kept
+    return sets
 
 
 def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mapping[str, Tensor]:
@@ -233,19 +237,19 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
         rows += new_rows
         bounds.append(bounds[-1] + len(example.documents))
     scores = model(pooled(partial(padded_states, model), rows, config.tokens), owner)
-    first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
+    first = torch.tensor([score for example in batch.examples for score in example.scores], device=scores.device)
     ranked = scores + config.first_stage * first.clamp_min(LEAST_SHARE).log()
     lists = [ranked[begin:end] for begin, end in pairwise(bounds)]
     padded = torch.nn.utils.rnn.pad_sequence(lists, batch_first=True, padding_value=-torch.inf)
-    found = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}
+    losses = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}
     if config.relevance:
         relevant = torch.zeros(len(scores), device=scores.device)
         relevant[bounds[:-1]] = 1
-        found["relevance"] = config.relevance * balanced_cross_entropy(scores, relevant)
-    return found
+        losses["relevance"] = config.relevance * balanced_cross_entropy(scores, relevant)
+    return losses
 
 
-def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
+def measure(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
     """Mean MAP over the tuning sets: the model alone, and interpolated with the best weight, and that weight."""
     scorer = Scorer(model)  # in float32: what is fastest here may differ after a resume, and with it the measures
     scored = {
@@ -262,6 +266,6 @@ def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> 
     weight = best_weight(scored)
 
     def mean(weight: float | None) -> float:
-        return float(np.mean([mean_average_precision(one, weight) for one in scored.values()]))
+        return float(np.mean([mean_average_precision(lists, weight) for lists in scored.values()]))
 
     return {"interpolated": mean(weight), "alone": mean(0.0), "first_stage": mean(None), "weight": weight}

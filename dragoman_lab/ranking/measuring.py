@@ -73,13 +73,13 @@ def rows_of_lists(
 
     Uses `queries` lists, `evenly_spaced`. A query that leaves no room for a passage is shortened, as in searches.
     """
-    for number in evenly_spaced(len(lists), queries):
-        whole = lists[number]
-        one = replace(whole, candidates=whole.candidates[:depth])
-        texts = [candidate.text for candidate in one.candidates]
-        links = lists.links(one.query, texts, direction, placebo)
-        query = shortened(scorer.encoder, lists.text(one.query))
-        yield one, scorer.rows(query, [lists.text(text) for text in texts], links)
+    for index in evenly_spaced(len(lists), queries):
+        whole = lists[index]
+        query_list = replace(whole, candidates=whole.candidates[:depth])
+        texts = [candidate.text for candidate in query_list.candidates]
+        links = lists.links(query_list.query, texts, direction, placebo)
+        query = shortened(scorer.encoder, lists.text(query_list.query))
+        yield query_list, scorer.rows(query, [lists.text(text) for text in texts], links)
 
 
 def score_lists(
@@ -96,31 +96,33 @@ def score_lists(
 
     Those of some queries are scored together: `late` encodes a document once that is a candidate of several.
     """
-    found = []
+    scored = []
     rows = rows_of_lists(scorer, lists, depth=depth, queries=queries, direction=direction, placebo=placebo)
     while some := list(islice(rows, LISTS_AT_ONCE)):
-        documents = [document for _, own in some for document in own]
+        documents = [document for _, rows_of_candidates in some for document in rows_of_candidates]
         values, shares = iter(scorer.values(documents)), iter(scorer.shares(documents))
-        for one, own in some:
-            found.append(
+        for query_list, candidate_rows in some:
+            scored.append(
                 Scored(
-                    one.name,
-                    [candidate.score for candidate in one.candidates],
-                    list(islice(values, len(own))),
-                    list(islice(shares, len(own))),
-                    [candidate.relevant for candidate in one.candidates],
-                    one.relevant,
+                    query_list.name,
+                    [candidate.score for candidate in query_list.candidates],
+                    list(islice(values, len(candidate_rows))),
+                    list(islice(shares, len(candidate_rows))),
+                    [candidate.relevant for candidate in query_list.candidates],
+                    query_list.relevant,
                 )
             )
             step()
-    return found
+    return scored
 
 
 def mean_average_precision(scored: Sequence[Scored], weight: float | None) -> float:
     """MAP of the reranked lists, see `Scored.average_precision`."""
-    return float(np.mean([one.average_precision(weight) for one in scored])) if scored else 0.0
+    return float(np.mean([query.average_precision(weight) for query in scored])) if scored else 0.0
 
 
 def best_weight(scored: Mapping[str, Sequence[Scored]]) -> float:
     """The weight of `WEIGHTS` with the best mean MAP over the sets."""
-    return max(WEIGHTS, key=lambda weight: np.mean([mean_average_precision(one, weight) for one in scored.values()]))
+    return max(
+        WEIGHTS, key=lambda weight: np.mean([mean_average_precision(lists, weight) for lists in scored.values()])
+    )

@@ -125,7 +125,7 @@ def learn_words(model: LayAlign, inputs: Tensor, tokens: Tensor, steps: int, see
     noise = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(adapter.parameters(), lr=LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps, LEARNING_RATE / 10)
-    left = []
+    unexplained = []
     for _ in range(steps):
         chosen = torch.randint(len(tokens), (min(SUBWORDS, len(tokens)),), generator=noise).to(tokens.device)
         predicted = adapter(inputs[chosen].float())
@@ -134,5 +134,5 @@ def learn_words(model: LayAlign, inputs: Tensor, tokens: Tensor, steps: int, see
         loss.backward()
         optimizer.step()
         schedule.step()
-        left.append(float(loss.detach()))
-    return float(np.mean(left[-max(1, steps // 10) :]))
+        unexplained.append(float(loss.detach()))
+    return float(np.mean(unexplained[-max(1, steps // 10) :]))

@@ -35,8 +35,8 @@ from rich.console import Console
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, agreement, documents, heat_maps, summary, xquad
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import tables_of
-from dragoman_lab.evaluation.client import SearchClient, searching
-from dragoman_lab.evaluation.test_collection import SPLITS
+from dragoman_lab.evaluation.benchmark import SPLITS
+from dragoman_lab.evaluation.search_client import SearchClient, searching
 
 MEASURES = ("f1", "exact", "found", "sentence_f1", "sentence_exact")
 Cells = dict[str, dict[str, dict[str, float]]]

@@ -33,10 +33,10 @@ import numpy as np
 from dragoman.ranking.late import folder_of
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import MAIN, tables_of, tasks
-from dragoman_lab.evaluation.benchmark import DEPTH, paired_p
-from dragoman_lab.evaluation.client import CLIENTS, SearchClient, searching
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark
+from dragoman_lab.evaluation.evaluation import DEPTH, paired_p
+from dragoman_lab.evaluation.search_client import CLIENTS, SearchClient, searching
 from dragoman_lab.evaluation.serving import post
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark
 from dragoman_lab.ranking.measuring import average_precision, evenly_spaced
 
 DEPTHS = (10, 20, 50)

@@ -32,7 +32,7 @@ from dragoman.ranking.about import HybridAbout, RerankerAbout, interpolated, sta
 from dragoman.ranking.late import folder_of
 from dragoman.ranking.scoring import load_scorer
 from dragoman_lab.benchmarks.reranking.mart_fit import write
-from dragoman_lab.evaluation.benchmark import paired_p
+from dragoman_lab.evaluation.evaluation import paired_p
 from dragoman_lab.ranking.fitting import calibration
 from dragoman_lab.ranking.lists import lists_in, read_lists
 from dragoman_lab.ranking.measuring import WEIGHTS, Scored, evenly_spaced, score_lists

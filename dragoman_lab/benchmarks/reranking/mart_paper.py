@@ -40,7 +40,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for command in table_commands(arguments.data):
         run(command)
-    sources = MartSources.read(read_config(Path("dragoman_lab/configs/mart-e5.toml"))["sources"], arguments.data)
+    sources = MartSources.parse_below(read_config(Path("dragoman_lab/configs/mart-e5.toml"))["sources"], arguments.data)
     own = sources.model_copy(
         update={"judged": [], "parallel": []}
     )  # only marked answers: no first stage makes their labels

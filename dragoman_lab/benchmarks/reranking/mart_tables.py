@@ -43,7 +43,7 @@ from dragoman.ranking.scoring import Scorer
 from dragoman_lab.backbone.config import read_config
 from dragoman_lab.backbone.pretraining import claim
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, tasks
-from dragoman_lab.evaluation.test_collection import load_benchmark
+from dragoman_lab.evaluation.benchmark import load_benchmark
 from dragoman_lab.ranking.lists import lists_in, read_lists
 from dragoman_lab.ranking.loop import MartTraining, train_mart
 from dragoman_lab.ranking.measuring import Scored, best_weight, evenly_spaced, score_lists

@@ -28,7 +28,7 @@ from dragoman.lexicon.query import untranslated
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.query.translation import BM25_OF
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
-from dragoman_lab.evaluation.test_collection import SPLITS, load_benchmark
+from dragoman_lab.evaluation.benchmark import SPLITS, load_benchmark
 
 DEPTH = 100
 PARAMETERS: BM25 = BM25_OF["none"]

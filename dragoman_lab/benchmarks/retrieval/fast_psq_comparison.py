@@ -46,7 +46,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.query.translation import identical
 from dragoman.service.tables.reading import read_table
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark, load_benchmark
 
 DEPTH = 100
 

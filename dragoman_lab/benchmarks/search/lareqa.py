@@ -35,9 +35,9 @@ from ir_measures import AP
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD
 from dragoman_lab.benchmarks.search.measuring import System, check_complete, needs_embeddings, systems
 from dragoman_lab.benchmarks.search.quality import tables_of
-from dragoman_lab.evaluation.benchmark import Evaluation, Run, write_run
-from dragoman_lab.evaluation.client import searching
-from dragoman_lab.evaluation.test_collection import SPLITS, BenchmarkError, Split, load_benchmark
+from dragoman_lab.evaluation.benchmark import SPLITS, BenchmarkError, Split, load_benchmark
+from dragoman_lab.evaluation.evaluation import Evaluation, Run, write_run
+from dragoman_lab.evaluation.search_client import searching
 
 LANGUAGES = ("en", *XQUAD)
 UNIT = "sentence"

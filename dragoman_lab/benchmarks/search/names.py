@@ -20,10 +20,10 @@ import numpy as np
 from dragoman.files.atomic import atomic_file
 from dragoman_lab.benchmarks.search.measuring import MEASURE, System, measure
 from dragoman_lab.benchmarks.search.quality import chosen_languages, tables_of, tasks
-from dragoman_lab.evaluation.benchmark import paired_p
-from dragoman_lab.evaluation.client import SearchClient, searching
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark
+from dragoman_lab.evaluation.evaluation import paired_p
+from dragoman_lab.evaluation.search_client import SearchClient, searching
 from dragoman_lab.evaluation.serving import post
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark
 
 METHODS = ("hybrid", "psq")
 

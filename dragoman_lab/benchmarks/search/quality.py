@@ -28,9 +28,9 @@ from pathlib import Path
 
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, make_tables
 from dragoman_lab.benchmarks.search.measuring import measured_task, needs_embeddings, systems, write_report
-from dragoman_lab.evaluation.client import searching
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark, load_benchmark
+from dragoman_lab.evaluation.search_client import searching
 from dragoman_lab.evaluation.serving import TableFile
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
 
 MAIN = ("de", "es", "ru", "zh", "ar")
 LANGUAGES = {"xquad_r": ",".join(MAIN), "afriqa": "sw", "flores200": "sw,so"}

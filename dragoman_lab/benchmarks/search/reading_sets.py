@@ -27,8 +27,8 @@ from typing import Any
 
 from dragoman_lab.benchmarks.search.measuring import measured_task, systems, write_report
 from dragoman_lab.benchmarks.search.quality import tables_of
-from dragoman_lab.evaluation.client import searching
-from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError
+from dragoman_lab.evaluation.benchmark import Benchmark, BenchmarkError
+from dragoman_lab.evaluation.search_client import searching
 
 ONE_LANGUAGE = {"jaquad": "ja", "cmrc2018": "zh", "iapp": "th", "piaf": "fr", "pquad_valid": "fa", "arcd": "ar"}
 TWO_LANGUAGES = {"bipar_valid": ("en", "zh")}

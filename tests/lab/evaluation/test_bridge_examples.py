@@ -10,7 +10,7 @@ import pytest
 
 from dragoman_lab.backbone.config import ConfigError, read_config
 from dragoman_lab.backbone.small import SMALL
-from dragoman_lab.evaluation.bridge_examples import BridgeSources, held_out, prepare_bridge
+from dragoman_lab.evaluation.bridge_examples import BridgeSources, is_held_out, prepare_bridge
 from dragoman_lab.reasoning.examples import Completion, read_completions
 from dragoman_lab.reasoning.layalign import LayAlignTraining
 from tests.backbone.test_llm import written
@@ -35,7 +35,7 @@ def data(tmp_path: Path) -> Path:
 def prepared(data: Path, name: str = "out", **changes: Any) -> tuple[dict[str, list[Completion]], ...]:
     given: dict[str, Any] = {"parallel": "parallel", "languages": ["de", "fr"], "pairs": 100, "tuning_pairs": 3}
     folders = data / name / "learn", data / name / "tune"
-    prepare_bridge(BridgeSources.read(given | changes, data), *folders, lambda: None)
+    prepare_bridge(BridgeSources.parse_below(given | changes, data), *folders, lambda: None)
     return tuple(
         {one: list(read_completions(folder / f"{one}.jsonl.gz")) for one in ("de", "fr", "en")} for folder in folders
     )
@@ -62,7 +62,7 @@ def test_no_english_sentence_is_in_both(data: Path) -> None:
     learned, tuned = prepared(data, pairs=2000, tuning_pairs=100)
     answers = {one.answer for part in learned.values() for one in part}
     held = {one.answer for part in tuned.values() for one in part}
-    assert held and not answers & held and all(held_out(one) for one in held)
+    assert held and not answers & held and all(is_held_out(one) for one in held)
 
 
 def test_preferred_files_are_used_up_first_and_others_not_at_all(data: Path) -> None:
@@ -82,7 +82,7 @@ def test_problems_are_of_all_sets_and_those_for_tuning_are_others(tmp_path: Path
     solved = "2+2=<<2+2=4>>4\n#### 4"
     (tmp_path / "gsm8k.jsonl").write_text(json.dumps({"question": "A hen?", "answer": solved}) + "\n")
     sources = {"problems": 300, "mawps": "mawps.jsonl", "gsm8k": "gsm8k.jsonl", "tuning_pairs": 20}
-    prepare_bridge(BridgeSources.read(sources, tmp_path), tmp_path / "learn", tmp_path / "tune", lambda: None)
+    prepare_bridge(BridgeSources.parse_below(sources, tmp_path), tmp_path / "learn", tmp_path / "tune", lambda: None)
     learn, tune = (list(read_completions(tmp_path / name / "problems.jsonl.gz")) for name in ("learn", "tune"))
     texts = {one.text for one in learn}
     assert 330 < len(learn) < 351 and "A hen?" in texts  # a fifth of MAWPS is held out
@@ -157,5 +157,5 @@ def test_the_shipped_configurations_are_some(tmp_path: Path) -> None:
     assert len(paths) == 3
     for path in paths:
         table = read_config(path, tmp_path)
-        BridgeSources.read(table.pop("sources"), tmp_path)
+        BridgeSources.parse_below(table.pop("sources"), tmp_path)
         LayAlignTraining.parse(table)

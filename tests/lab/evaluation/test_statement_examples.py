@@ -19,7 +19,7 @@ from dragoman_lab.backbone.vocabulary import train_subwords
 from dragoman_lab.evaluation.statement_examples import (
     TUNING_SEEDS,
     StatementSources,
-    drawn,
+    draw_languages,
     leaps,
     prepare_statements,
     statements,
@@ -45,7 +45,7 @@ WORDS = {"de": {"bee": "biene", "tree": "baum", "leaf": "blatt"}, "fr": {"bee": 
 
 
 def parsed(**changes: Any) -> StatementSources:
-    return StatementSources.read(changes, None)
+    return StatementSources.parse_below(changes, None)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def data(tmp_path: Path) -> Path:
 
 def leap_sources(data: Path, **changes: Any) -> StatementSources:
     given = {"leap_of_thought": ["leaps.jsonl.gz"], "tables": str(data / "tables")}
-    return StatementSources.read(given | changes, data)
+    return StatementSources.parse_below(given | changes, data)
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "zh"])
@@ -106,12 +106,12 @@ def test_labels_are_the_reasoners_and_the_spans_what_the_last_step_of_a_proof_sa
 def test_mixes_give_the_languages_they_name() -> None:
     noise = random.Random(1)
     for mix, expected in (("fr", ("fr", "fr")), ("en-fr", ("en", "fr")), ("fr-en", ("fr", "en"))):
-        assert all(drawn(mix, noise) == expected for _ in range(5))
-    alone = {drawn("*", noise) for _ in range(400)}
+        assert all(draw_languages(mix, noise) == expected for _ in range(5))
+    alone = {draw_languages("*", noise) for _ in range(400)}
     assert alone == {(one, one) for one in LANGUAGES}
-    assert {drawn("*-en", noise) for _ in range(400)} == {(one, "en") for one in LANGUAGES if one != "en"}
-    assert {drawn("en-*", noise) for _ in range(400)} == {("en", one) for one in LANGUAGES if one != "en"}
-    every = {drawn("*-*", noise) for _ in range(4000)}
+    assert {draw_languages("*-en", noise) for _ in range(400)} == {(one, "en") for one in LANGUAGES if one != "en"}
+    assert {draw_languages("en-*", noise) for _ in range(400)} == {("en", one) for one in LANGUAGES if one != "en"}
+    every = {draw_languages("*-*", noise) for _ in range(4000)}
     assert every == {(one, other) for one in LANGUAGES for other in LANGUAGES if one != other}
 
 

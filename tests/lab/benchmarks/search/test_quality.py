@@ -10,9 +10,9 @@ import pytest
 
 from dragoman_lab.benchmarks.search import quality
 from dragoman_lab.benchmarks.search.measuring import check_complete, means, needs_embeddings, summary, systems
-from dragoman_lab.evaluation.client import Answers, opaque, searching
+from dragoman_lab.evaluation.benchmark import BenchmarkError
+from dragoman_lab.evaluation.search_client import Answers, opaque, searching
 from dragoman_lab.evaluation.serving import TableFile, serve_temporarily
-from dragoman_lab.evaluation.test_collection import BenchmarkError
 from tests.lab.benchmarks.search.conftest import Run
 from tests.lab.benchmarks.search.samples import SENTENCES, write_lines, write_table, write_xquad
 
