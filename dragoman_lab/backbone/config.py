@@ -146,7 +146,7 @@ class TrainingConfig(ConfigTable):
         if self.tokens < longest:
             raise ConfigError(f"tokens must be at least the model's max_length, {longest}")
 
-    def differing(self, other: TrainingConfig) -> list[str]:
+    def differing_fields(self, other: TrainingConfig) -> list[str]:
         """The fields that differ and would change the training."""
         mine, theirs = self.model_dump(), other.model_dump()
         return [name for name in mine if name not in self.FREE and mine[name] != theirs.get(name)]

@@ -135,7 +135,7 @@ def claim(config: Config, output: Path, resume: bool) -> None:
     if config_path.exists():
         if not resume:
             raise ConfigError(f"{output} holds a training already: resume it, or choose another folder")
-        differing = config.differing(type(config).parse(read_json(config_path)))
+        differing = config.differing_fields(type(config).parse(read_json(config_path)))
         if differing:
             raise ConfigError(f"{output} was begun with another {', '.join(differing)} (see {config_path})")
     output.mkdir(parents=True, exist_ok=True)

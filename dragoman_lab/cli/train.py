@@ -82,12 +82,12 @@ def _prepare(settings: MartTraining, table: dict[str, Any], data_folder: Path | 
     from dragoman_lab.evaluation.candidate_sources import MartSources, prepare
 
     sources = MartSources.parse_below(table, data_folder)
-    with _counting("making lists of candidates", "lists") as step:
+    with _count_calls("making lists of candidates", "lists") as step:
         prepare(sources, load_encoder(settings.encoder), Path(settings.lists), Path(settings.tuning), step)
 
 
 @contextmanager
-def _counting(what: str, unit: str) -> Iterator[Callable[[], None]]:
+def _count_calls(what: str, unit: str) -> Iterator[Callable[[], None]]:
     """A line that counts the calls of the function it gives."""
     columns = TextColumn("{task.description}"), TextColumn("{task.completed} " + unit)
     with Progress(*columns, console=_console, transient=True) as progress:
@@ -138,7 +138,7 @@ def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data_f
     from dragoman_lab.evaluation.statement_examples import StatementSources, prepare_statements
 
     examples, tuning = Path(getattr(settings, "examples", "")), Path(getattr(settings, "tuning", ""))
-    with _counting("making examples", "examples") as step:
+    with _count_calls("making examples", "examples") as step:
         if task == "spans":
             prepare(QaSources.parse_below(table, data_folder), examples, tuning, step)
         elif task == "statements":
@@ -167,7 +167,7 @@ def layalign(
     settings = LayAlignTraining.parse(table | ({} if stage is None else {"stage": stage}))
     if sources is not None:
         examples, tuning = Path(settings.examples), Path(settings.tuning)
-        with _counting("making examples", "languages") as step:
+        with _count_calls("making examples", "languages") as step:
             prepare_bridge(BridgeSources.parse_below(sources, data), examples, tuning, step)
     if prepare:
         return

@@ -309,8 +309,8 @@ def _tasks(entry: JudgedSource, language: str, service: _LazyService, seed: int)
     def load(source: str, target: str) -> Benchmark:
         task = load_benchmark(Path(entry.data), source, target, entry.unit, entry.queries, choice(entry.only, None))
         if entry.human:
-            judged_ones = {key for judgements in task.qrels.values() for key in judgements}
-            documents = {key: text for key, text in task.documents.items() if key in judged_ones}
+            judged_ids = {key for judgements in task.qrels.values() for key in judgements}
+            documents = {key: text for key, text in task.documents.items() if key in judged_ids}
             task = replace(task, queries=task.translated_queries, documents=documents)
         return task if entry.part_words is None else chunk_documents(task, entry.part_words)
 

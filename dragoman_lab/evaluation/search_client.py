@@ -245,7 +245,7 @@ def opaque(key: str) -> str:
 
 
 @contextlib.contextmanager
-def searching(
+def open_search_client(
     url: str | None,
     tables: Sequence[TableFile],
     *,

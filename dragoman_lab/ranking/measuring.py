@@ -22,7 +22,7 @@ LISTS_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredList:
     """The candidates of one query: first-stage scores, model scores and relevance.
 
     `shares` are standalone structured query scores (see `structured_query`); the model scores do not include them.
@@ -54,7 +54,7 @@ def average_precision(scores: NDArray[np.floating[Any]], relevant: Sequence[bool
     return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(1, count))
 
 
-def evenly_spaced(total: int, count: int | None) -> list[int]:
+def evenly_spaced_indices(total: int, count: int | None) -> list[int]:
     """The indices of `count` evenly spaced lists of `total`, or of all."""
     chosen = total if count is None else min(count, total)
     return np.linspace(0, total - 1, chosen).astype(int).tolist() if chosen else []
@@ -71,9 +71,9 @@ def rows_of_lists(
 ) -> Iterator[tuple[CandidateList, list[list[Passage]]]]:
     """Lists cut to their best `depth` candidates, with the passages of each candidate.
 
-    Uses `queries` lists, `evenly_spaced`. A query that leaves no room for a passage is shortened, as in searches.
+    Uses `queries` lists, `evenly_spaced_indices`. A query that leaves no room for a passage is shortened, as in searches.
     """
-    for index in evenly_spaced(len(lists), queries):
+    for index in evenly_spaced_indices(len(lists), queries):
         whole = lists[index]
         query_list = replace(whole, candidates=whole.candidates[:depth])
         texts = [candidate.text for candidate in query_list.candidates]
@@ -91,7 +91,7 @@ def score_lists(
     direction: Direction = "mean",
     placebo: bool = False,
     step: Callable[[], None] = lambda: None,
-) -> list[Scored]:
+) -> list[ScoredList]:
     """Score the candidates of each query; see `rows_of_lists` for the choice of queries and candidates.
 
     Those of some queries are scored together: `late` encodes a document once that is a candidate of several.
@@ -103,7 +103,7 @@ def score_lists(
         values, shares = iter(scorer.values(documents)), iter(scorer.shares(documents))
         for query_list, candidate_rows in some:
             scored.append(
-                Scored(
+                ScoredList(
                     query_list.name,
                     [candidate.score for candidate in query_list.candidates],
                     list(islice(values, len(candidate_rows))),
@@ -116,12 +116,12 @@ def score_lists(
     return scored
 
 
-def mean_average_precision(scored: Sequence[Scored], weight: float | None) -> float:
-    """MAP of the reranked lists, see `Scored.average_precision`."""
+def mean_average_precision(scored: Sequence[ScoredList], weight: float | None) -> float:
+    """MAP of the reranked lists, see `ScoredList.average_precision`."""
     return float(np.mean([query.average_precision(weight) for query in scored])) if scored else 0.0
 
 
-def best_weight(scored: Mapping[str, Sequence[Scored]]) -> float:
+def best_weight(scored: Mapping[str, Sequence[ScoredList]]) -> float:
     """The weight of `WEIGHTS` with the best mean MAP over the sets."""
     return max(
         WEIGHTS, key=lambda weight: np.mean([mean_average_precision(lists, weight) for lists in scored.values()])

@@ -23,7 +23,7 @@ _NEIGHBOURS = 16
 """A batch is drawn from this many times its examples, which are alike in length."""
 
 
-class Batching(Protocol):
+class BatchSettings(Protocol):
     """What decides the sizes of batches, and which they are."""
 
     @property
@@ -40,7 +40,7 @@ class Batching(Protocol):
 
 
 @dataclass(frozen=True)
-class Tokenized:
+class TokenizedExample:
     """An example as subwords; `answers` are the first and last subword of each answer in the context."""
 
     question: Sequence[int]
@@ -73,7 +73,7 @@ class RowBatch:
         return sum(len(row.ids) for row in self.rows)
 
 
-def tokenize(encoder: Encoder, examples: Sequence[Example], longest: int = LONGEST) -> list[Tokenized]:
+def tokenize(encoder: Encoder, examples: Sequence[Example], longest: int = LONGEST) -> list[TokenizedExample]:
     """Examples as subwords; answers without subwords of their own, or with more than `longest`, are left out.
 
     So are examples that have such answers alone.
@@ -94,11 +94,13 @@ def tokenize(encoder: Encoder, examples: Sequence[Example], longest: int = LONGE
         if answers or not example.answers:
             ids = (np.array(question.ids, np.int32), np.array(context.ids, np.int32))
             about = (answers, example.bilingual, example.known, example.label, example.depth)
-            usable.append(Tokenized(*ids, *about))  # type: ignore[arg-type]
+            usable.append(TokenizedExample(*ids, *about))  # type: ignore[arg-type]
     return usable
 
 
-def source_of(examples: Sequence[Tokenized], encoder: Encoder, config: Batching, checksum: str) -> Source[RowBatch]:
+def source_of(
+    examples: Sequence[TokenizedExample], encoder: Encoder, config: BatchSettings, checksum: str
+) -> Source[RowBatch]:
     """Batches of examples of like length, all in one language or all in two, in rows of at most `config.length`."""
     kinds = [
         sorted(
@@ -131,7 +133,9 @@ def draw_alike(order: Sequence[int], anchor: int, count: int, noise: np.random.G
     return [int(place) for place in noise.choice(near, min(count, len(near)), replace=False)]
 
 
-def _batch(chosen: Sequence[Tokenized], encoder: Encoder, config: Batching, noise: np.random.Generator) -> RowBatch:
+def _batch(
+    chosen: Sequence[TokenizedExample], encoder: Encoder, config: BatchSettings, noise: np.random.Generator
+) -> RowBatch:
     rows, answers = [], []
     for example in chosen:
         holding, without = _windows(example, encoder, config)
@@ -148,7 +152,7 @@ def _batch(chosen: Sequence[Tokenized], encoder: Encoder, config: Batching, nois
 Window = tuple[int, int]
 
 
-def _windows(example: Tokenized, encoder: Encoder, config: Batching) -> tuple[list[Window], list[Window]]:
+def _windows(example: TokenizedExample, encoder: Encoder, config: BatchSettings) -> tuple[list[Window], list[Window]]:
     """The windows of a context that hold an answer, and those that touch none; none at all for a long question."""
     room = config.length - len(row_of(encoder, [], list(example.question)).ids)
     if room < config.length // LEAST_ROOM:
@@ -161,7 +165,7 @@ def _windows(example: Tokenized, encoder: Encoder, config: Batching) -> tuple[li
     return holding, without
 
 
-def is_readable(example: Tokenized, encoder: Encoder, config: Batching) -> bool:
+def is_readable(example: TokenizedExample, encoder: Encoder, config: BatchSettings) -> bool:
     """Whether an example can be learned from: its question leaves room, and a window holds an answer if it has any."""
     holding, without = _windows(example, encoder, config)
     return bool(holding) if example.answers else bool(without)

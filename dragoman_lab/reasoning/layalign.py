@@ -97,7 +97,7 @@ class LayAlignTraining(TrainingConfig):
 
 
 @dataclass(frozen=True)
-class Rows:
+class PromptBatch:
     """A batch: places of the encoder's states, and the LLM's tokens around them."""
 
     places: list[int]
@@ -138,7 +138,7 @@ def material(
     return Material(states, prompts, lengths, [completion.language for completion in completions])
 
 
-def source_of(texts: Material, config: LayAlignTraining, checksum: str) -> Source[Rows]:
+def source_of(texts: Material, config: LayAlignTraining, checksum: str) -> Source[PromptBatch]:
     """Batches of rows of like length, none longer than `config.length`."""
     order = sorted(
         (index for index, length in enumerate(texts.lengths) if length <= config.length),
@@ -147,7 +147,7 @@ def source_of(texts: Material, config: LayAlignTraining, checksum: str) -> Sourc
     if not order:
         raise ExamplesError(f"length: no row has at most {config.length} tokens")
 
-    def draw(start: Position) -> Iterator[tuple[Position, Rows]]:
+    def draw(start: Position) -> Iterator[tuple[Position, PromptBatch]]:
         turn = start.round
         while True:
             noise = np.random.default_rng([config.seed, turn])
@@ -159,10 +159,10 @@ def source_of(texts: Material, config: LayAlignTraining, checksum: str) -> Sourc
     return Source(checksum, draw)
 
 
-def rows_of(texts: Material, places: Sequence[int]) -> Rows:
+def rows_of(texts: Material, places: Sequence[int]) -> PromptBatch:
     """The rows of some texts."""
     tokens = sum(texts.lengths[place] for place in places)
-    return Rows(list(places), [texts.prompts[place] for place in places], tokens)
+    return PromptBatch(list(places), [texts.prompts[place] for place in places], tokens)
 
 
 def train_layalign(

@@ -29,7 +29,7 @@ from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig, use
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
 from dragoman_lab.backbone.pretraining import begin_training
 from dragoman_lab.reasoning.answers import exact, f1
-from dragoman_lab.reasoning.batches import RowBatch, Tokenized, is_readable, source_of, tokenize
+from dragoman_lab.reasoning.batches import RowBatch, TokenizedExample, is_readable, source_of, tokenize
 from dragoman_lab.reasoning.beginning import begin_with
 from dragoman_lab.reasoning.calibration import fit_calibration
 from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -148,7 +148,7 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
 
 def _read_learnable(
     files: Sequence[Path], encoder: Encoder, config: SpanTraining
-) -> tuple[int, list[Tokenized], set[str]]:
+) -> tuple[int, list[TokenizedExample], set[str]]:
     """How many examples there are, those that can be learned from, and their languages."""
     count, learned, languages = 0, [], set()
     for file in files:

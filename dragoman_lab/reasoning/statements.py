@@ -28,7 +28,7 @@ from dragoman_lab.backbone.config import ConfigError, NonNegative, PartialShare
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Source, Trainer
 from dragoman_lab.backbone.pretraining import begin_training
-from dragoman_lab.reasoning.batches import RowBatch, Tokenized, is_readable, source_of, tokenize
+from dragoman_lab.reasoning.batches import RowBatch, TokenizedExample, is_readable, source_of, tokenize
 from dragoman_lab.reasoning.beginning import begin_with
 from dragoman_lab.reasoning.calibration import fit_slope
 from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -156,14 +156,14 @@ def _source(
     source = source_of(learned, encoder, config, checksum)
     if not config.curriculum:
         return source
-    easy: list[Tokenized] = [example for example in learned if example.depth == 0 and not example.bilingual]
+    easy: list[TokenizedExample] = [example for example in learned if example.depth == 0 and not example.bilingual]
     if not easy:
         raise ExamplesError("curriculum: there are no statements of depth 0 in one language")
     drawn = config.curriculum * config.accumulate * workers
     return with_curriculum(source_of(easy, encoder, config, checksum), source, drawn)
 
 
-def _check_lengths(examples: Sequence[Tokenized], encoder: Encoder, config: StatementTraining) -> None:
+def _check_lengths(examples: Sequence[TokenizedExample], encoder: Encoder, config: StatementTraining) -> None:
     """
     Raises:
         ExamplesError: if a row is too long: a part of its context may lack what makes the statement true.

@@ -121,7 +121,7 @@ class WordBatch:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledStates:
     """Sentences with the states of their words."""
 
     sentences: list[Sentence]
@@ -139,7 +139,7 @@ class StoredWords:
     def __init__(self, encoder: SentenceEncoder, layer: int, folder: Path) -> None:
         self.encoder, self._layer, self._folder = encoder, layer, folder
 
-    def of(self, sentences: Sequence[Sentence]) -> Labelled:
+    def of(self, sentences: Sequence[Sentence]) -> LabelledStates:
         """Sentences with states, which are kept in the folder."""
         pretrained = self.encoder.encoder
         made_from = f"{pretrained.name} {pretrained.checksum} {pretrained.tokenizer_checksum} {self._layer}"
@@ -152,7 +152,7 @@ class StoredWords:
             with atomic_file(path) as unfinished, unfinished.open("wb") as file:
                 np.save(file, self._compute(sentences))
         ends = np.cumsum([len(sentence.words) for sentence in sentences])
-        return Labelled(list(sentences), np.split(np.load(path), ends[:-1]))
+        return LabelledStates(list(sentences), np.split(np.load(path), ends[:-1]))
 
     def _compute(self, sentences: Sequence[Sentence]) -> NDArray[np.float16]:
         computed = []
@@ -226,7 +226,7 @@ def batch_loss(model: TaggerModel, batch: WordBatch, device: torch.device) -> Ma
     return {"labels": model.loss(states, labels, mask)}
 
 
-def tag_sentences(model: TaggerModel, stored: Labelled, labels: Sequence[str]) -> list[list[str]]:
+def tag_sentences(model: TaggerModel, stored: LabelledStates, labels: Sequence[str]) -> list[list[str]]:
     """The labels that a model gives the words of sentences."""
     states = [sentence_states.astype(np.float32) for sentence_states in stored.states]
     return [[labels[label] for label in row] for row, _ in best_labels(model, states)]

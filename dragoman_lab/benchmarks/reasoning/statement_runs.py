@@ -144,7 +144,7 @@ def finished(config: TrainingConfig, folder: Path, train: Callable[..., Path], s
     model, known = folder / "model", folder / "config.json"
     if known.exists():
         before = type(config).parse(read_json(known))
-        if differing := [*config.differing(before), *(["steps"] if config.steps != before.steps else [])]:
+        if differing := [*config.differing_fields(before), *(["steps"] if config.steps != before.steps else [])]:
             raise SystemExit(f"{folder} was trained with another {', '.join(differing)}: choose another output")
     if not (model / "config.json").exists():
         say(f"{folder.name}: training, {config.steps} steps")

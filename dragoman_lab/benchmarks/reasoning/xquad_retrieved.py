@@ -36,7 +36,7 @@ from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, agreement, doc
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import tables_of
 from dragoman_lab.evaluation.benchmark import SPLITS
-from dragoman_lab.evaluation.search_client import SearchClient, searching
+from dragoman_lab.evaluation.search_client import SearchClient, open_search_client
 
 MEASURES = ("f1", "exact", "found", "sentence_f1", "sentence_exact")
 Cells = dict[str, dict[str, dict[str, float]]]
@@ -109,7 +109,7 @@ def reading(arguments: argparse.Namespace, languages: list[str]) -> contextlib.A
     foreign = [one for one in languages if one != "en"]
     tables = tables_of(arguments.data, foreign, arguments.work, arguments.permissive)
     settings = {"DRAGOMAN_READER": str(arguments.model)}
-    return searching(None, tables, data_dir=arguments.data_dir, settings=settings)
+    return open_search_client(None, tables, data_dir=arguments.data_dir, settings=settings)
 
 
 def pair(client: SearchClient, data: Xquad, source: str, target: str) -> dict[str, float]:

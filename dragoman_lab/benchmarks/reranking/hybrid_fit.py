@@ -35,7 +35,7 @@ from dragoman_lab.benchmarks.reranking.mart_fit import write
 from dragoman_lab.evaluation.evaluation import paired_p
 from dragoman_lab.ranking.fitting import calibration
 from dragoman_lab.ranking.lists import lists_in, read_lists
-from dragoman_lab.ranking.measuring import WEIGHTS, Scored, evenly_spaced, score_lists
+from dragoman_lab.ranking.measuring import WEIGHTS, ScoredList, evenly_spaced_indices, score_lists
 
 Values = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def main() -> None:
         parser.error(f"--lists: no lists of these languages under {arguments.lists}")
     if other := [name for name, one in read.items() if one.tokenizer != scorer.encoder.tokenizer_checksum]:
         parser.error(f"--lists: {other[0]}: these lists were tokenized for an encoder with another vocabulary")
-    counts = {len(evenly_spaced(len(one), arguments.questions)) for one in read.values()}
+    counts = {len(evenly_spaced_indices(len(one), arguments.questions)) for one in read.values()}
     if len(counts) > 1:
         parser.error(f"--lists: they have {' and '.join(map(str, sorted(counts)))} questions: choose by --languages")
     use = {"depth": arguments.depth, "queries": arguments.questions}
@@ -81,7 +81,7 @@ def main() -> None:
     write(folder_of(arguments.model) / CONFIG, about)
 
 
-def fitted(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tuple[HybridAbout, str]:
+def fitted(scored: Mapping[str, Sequence[ScoredList]], about: RerankerAbout) -> tuple[HybridAbout, str]:
     """What was fitted, and a Markdown table of MAP by weight."""
     hybrid = np.mean([precisions(own, None, about) for own in scored.values()], 0)
     found = {weight: np.mean([precisions(own, weight, about) for own in scored.values()], 0) for weight in WEIGHTS}
@@ -93,7 +93,7 @@ def fitted(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tupl
     return chosen, "\n".join([*lines, f"\nchosen: {chosen}"])
 
 
-def calibrated(scored: Mapping[str, Sequence[Scored]], weight: float, about: RerankerAbout) -> tuple[float, float]:
+def calibrated(scored: Mapping[str, Sequence[ScoredList]], weight: float, about: RerankerAbout) -> tuple[float, float]:
     """Scale and offset of the sums of both scores, see `HybridAbout`."""
     every = [one for own in scored.values() for one in own]
     sums = [
@@ -108,7 +108,7 @@ def calibrated(scored: Mapping[str, Sequence[Scored]], weight: float, about: Rer
     return float(f"{scale:.4g}"), round(offset, 4)
 
 
-def measured(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> str:
+def measured(scored: Mapping[str, Sequence[ScoredList]], about: RerankerAbout) -> str:
     """A Markdown table of MAP by list: of hybrid, of the reranker alone, and of both by the fitted weight."""
     assert about.hybrid is not None
     lines = ["| | questions | hybrid | reranker alone | p | together | p |", "|---" * 7 + "|"]
@@ -122,7 +122,7 @@ def measured(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> st
     return "\n".join(lines)
 
 
-def precisions(scored: Sequence[Scored], weight: float | None, about: RerankerAbout) -> Values:
+def precisions(scored: Sequence[ScoredList], weight: float | None, about: RerankerAbout) -> Values:
     """Average precision of each question: of hybrid's order, or of both by `weight`."""
     return np.array([one.average_precision(weight, about.standalone) for one in scored])
 

@@ -46,7 +46,7 @@ from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, tasks
 from dragoman_lab.evaluation.benchmark import load_benchmark
 from dragoman_lab.ranking.lists import lists_in, read_lists
 from dragoman_lab.ranking.loop import MartTraining, train_mart
-from dragoman_lab.ranking.measuring import Scored, best_weight, evenly_spaced, score_lists
+from dragoman_lab.ranking.measuring import ScoredList, best_weight, evenly_spaced_indices, score_lists
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "bert": {"model": {"mat_layers": []}},
@@ -158,7 +158,7 @@ def tested(folder: Path, suffix: str, arguments: argparse.Namespace) -> dict[str
     model, about = load_mart(str(folder / "model"))
     scorer = Scorer(model)  # in float32: variants are compared, which other processes score
 
-    def scored(lists: Path, queries: int | None) -> list[Scored]:
+    def scored(lists: Path, queries: int | None) -> list[ScoredList]:
         read, name = read_lists(lists), lists.as_posix()
         options = {"depth": arguments.depth, "queries": queries}
         made_with = options | {"lists": read.checksum}
@@ -168,7 +168,7 @@ def tested(folder: Path, suffix: str, arguments: argparse.Namespace) -> dict[str
             path.write_text(json.dumps(kept))
         if (before := kept[name]["options"]) != made_with:
             raise SystemExit(f"{path}: {name} was scored with {before}, not {made_with}: remove the file")
-        return [Scored(**one) for one in kept[name]["scored"]]
+        return [ScoredList(**one) for one in kept[name]["scored"]]
 
     if arguments.tuning:
         tuning = Path(f"{arguments.tuning}{suffix}")
@@ -201,7 +201,7 @@ def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
         if path.name not in kinds:
             continue
         lists = read_lists(path)
-        names = [lists[number].name for number in evenly_spaced(len(lists), arguments.queries)]
+        names = [lists[number].name for number in evenly_spaced_indices(len(lists), arguments.queries)]
         qrels = load_benchmark(*kinds[path.name]).qrels
         for system, title in RUNS.items():
             run = arguments.first_stage / path.name / f"{system}.trec"

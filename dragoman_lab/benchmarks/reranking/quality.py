@@ -34,7 +34,7 @@ from dragoman.service.schemas.search import Method
 from dragoman_lab.evaluation.candidate_sources import JudgedSource, MartSources, prepare
 from dragoman_lab.evaluation.evaluation import paired_p
 from dragoman_lab.ranking.lists import read_lists
-from dragoman_lab.ranking.measuring import Scored, score_lists
+from dragoman_lab.ranking.measuring import ScoredList, score_lists
 
 ONLY = {"tune": r"para=^.*-a(0(0\d|1[01])-)", "test": r"para=^.*-a(?!0(0\d|1[01])-)", "all": None}
 """XQuAD-R questions of articles a000 to a011 are for tuning, the others for testing."""
@@ -136,7 +136,7 @@ def measured(
 
 def scored(
     scorer: AnyScorer, name: str, arguments: argparse.Namespace, about: RerankerAbout, placebo: bool
-) -> list[Scored]:
+) -> list[ScoredList]:
     """The scored candidates of each question of one task, computed or saved."""
     path = arguments.output / f"{name}{WITHOUT_TABLE if placebo else ''}.json"
     lists = read_lists(arguments.output / "lists" / name)
@@ -155,7 +155,7 @@ def scored(
         raise SystemExit(
             f"{path}: was computed with another model, questions or lists: remove it, or choose another folder"
         )
-    return [Scored(**one) for one in kept["scored"]]
+    return [ScoredList(**one) for one in kept["scored"]]
 
 
 def summary(found: Mapping[str, Mapping[str, list[float]]]) -> str:

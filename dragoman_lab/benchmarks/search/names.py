@@ -22,7 +22,7 @@ from dragoman_lab.benchmarks.search.measuring import MEASURE, System, measure
 from dragoman_lab.benchmarks.search.quality import chosen_languages, tables_of, tasks
 from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark
 from dragoman_lab.evaluation.evaluation import paired_p
-from dragoman_lab.evaluation.search_client import SearchClient, searching
+from dragoman_lab.evaluation.search_client import SearchClient, open_search_client
 from dragoman_lab.evaluation.serving import post
 
 METHODS = ("hybrid", "psq")
@@ -43,7 +43,7 @@ def main() -> None:
     tables = tables_of(arguments.data, languages, arguments.work, permissive=False)
     arguments.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
-    with searching(None, tables, embeddings="hybrid" in methods) as client:
+    with open_search_client(None, tables, embeddings="hybrid" in methods) as client:
         for task in tasks(arguments.data, "xquad_r", languages, "sentence", arguments.split):
             collection = client.collection(f"xquad_r-sentence-{task.target}", task.target, task.documents)
             rows += measured(client, collection, task, methods)

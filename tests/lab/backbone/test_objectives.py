@@ -16,7 +16,7 @@ from dragoman_lab.backbone.objectives import (
     BILINGUAL_RATE,
     MONOLINGUAL_RATE,
     TEMPERATURE,
-    Masked,
+    MaskedSide,
     Side,
     concatenate,
     crop_pairs,
@@ -95,7 +95,7 @@ def test_concatenation_restarts_positions() -> None:
     assert int(both.positions.max()) < 6
 
 
-def at_masked(logits: Tensor, masked: Masked) -> Tensor:
+def at_masked(logits: Tensor, masked: MaskedSide) -> Tensor:
     """Mean over the hidden tokens of -log p, one by one."""
     found = []
     targets = iter(masked.targets.tolist())
