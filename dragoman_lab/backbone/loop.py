@@ -1,8 +1,8 @@
 """One training loop for all that is learned from batches: it can be killed at any moment and goes on exactly.
 
-Batches, masks and dropout follow from the seed and the step alone, and a checkpoint holds the weights, the optimizer's
-moments and the position, so that a resumed training reports the losses of one that was never interrupted. It runs on a
-CPU, on a GPU, or on several under torchrun, which share their gradients.
+Batches, masks and dropout follow from the seed and the step alone. A checkpoint holds the weights, the optimizer's
+moments and the position. So a resumed training reports the losses of one that was never interrupted. It runs on a CPU,
+on a GPU, or on several under torchrun, which share their gradients.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ class Readings(QueryRecord):
 class SearchClient:
     """Uploads documents and asks queries over HTTP.
 
-    Documents are sent as id and text alone, and an id is a digest of the document's own, so that neither a title in
-    another language nor an id shared by translations can be found.
+    Documents are sent as id and text alone, and an id is a digest of the document's own. So neither a title in another
+    language nor an id shared by translations can be found.
     """
 
     def __init__(self, client: httpx.Client, *, embeddings: bool, reuse: bool = False) -> None:

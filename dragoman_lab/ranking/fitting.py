@@ -205,9 +205,9 @@ def calibration(scores: Floats, relevant: Sequence[bool]) -> tuple[float, float]
     def loss() -> Tensor:
         optimizer.zero_grad()
         logits = fitted[0].exp() * values - fitted[1]
-        loss_now = balanced_cross_entropy(logits, labels) + _REGULARISATION * fitted[0].square()
-        loss_now.backward()  # type: ignore[no-untyped-call]
-        return loss_now
+        penalised = balanced_cross_entropy(logits, labels) + _REGULARISATION * fitted[0].square()
+        penalised.backward()  # type: ignore[no-untyped-call]
+        return penalised
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     log_scale, offset = fitted.detach().tolist()

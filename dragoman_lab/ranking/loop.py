@@ -162,7 +162,7 @@ def _save(
     """Fit the score weights, and write the model and its report."""
     about = RerankerAbout(output.name, config.direction, config.placebo)
     about, fitted = fit(model, about, tuning, queries=config.fit_queries)
-    weights = {name: weights_of_parts._asdict() for name, weights_of_parts in fitted.chosen.items()}
+    weights = {name: part_weights._asdict() for name, part_weights in fitted.chosen.items()}
     measures = {"measures": measure(model, tuning, config), "fitted": fitted.maps(), "weights": weights}
     training = {**config.model_dump(), **measures, **outcome}
     save_mart(output / "model", model, replace(about, training=training), base)

@@ -71,7 +71,7 @@ def rows_of_lists(
 ) -> Iterator[tuple[CandidateList, list[list[Passage]]]]:
     """Lists cut to their best `depth` candidates, with the passages of each candidate.
 
-    Uses `queries` lists, `evenly_spaced_indices`. A query that leaves no room for a passage is shortened, as in searches.
+    Uses `queries` lists, evenly spaced. A query that leaves no room for a passage is shortened, as in searches.
     """
     for index in evenly_spaced_indices(len(lists), queries):
         whole = lists[index]

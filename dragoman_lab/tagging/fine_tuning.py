@@ -128,9 +128,8 @@ class FineTunedTagger(nn.Module):
             starts, ends = torch.tensor(places, device=device).reshape(-1, 2).unbind(1)
             vectors.append((sums[ends] - sums[starts]) / (ends - starts).clamp(min=1)[:, None])
         lengths = torch.tensor([len(places) for places in words], device=device)
-        return pad_sequence(vectors, batch_first=True), torch.arange(int(lengths.max()), device=device) < lengths[
-            :, None
-        ]
+        word_mask = torch.arange(int(lengths.max()), device=device) < lengths[:, None]
+        return pad_sequence(vectors, batch_first=True), word_mask
 
 
 _SENTINEL = -1

@@ -53,6 +53,13 @@ def test_invalid_fields_are_named(changes: dict[str, Any], message: str) -> None
         PretrainingConfig.parse({"parallel": ["text"], **changes})
 
 
+def test_a_message_names_every_wrong_field() -> None:
+    with pytest.raises(ConfigError) as error:
+        PretrainingConfig.parse({"parallel": ["text"], "steps": 0, "stepz": 1, "rates": {"heads.": -1}, "bf16": "on"})
+    for part in ("steps: ", "unknown field stepz; known are accumulate, ", "rates: heads.: ", "bf16: "):
+        assert part in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -52,10 +52,9 @@ def test_average_precision_is_that_of_ir_measures(
 
 def test_the_best_weight_is_that_of_the_best_mean_over_sets() -> None:
     shares = [0.5, 0.5]
-    ignoring = [
-        ScoredList("a", [0.9, 0.1], [0.0, 11.0], shares, [True, False], 1)
-    ]  # right if the first stage counts much
-    trusting = [ScoredList("b", [0.9, 0.8], [0.0, 5.0], shares, [False, True], 1)]  # right only if it counts little
+    # Right if the first stage counts much, and only if it counts little.
+    ignoring = [ScoredList("a", [0.9, 0.1], [0.0, 11.0], shares, [True, False], 1)]
+    trusting = [ScoredList("b", [0.9, 0.8], [0.0, 5.0], shares, [False, True], 1)]
     assert best_weight({"b": trusting}) == 0.0
     weight = best_weight({"a": ignoring})
     assert weight == next(one for one in WEIGHTS if math.log(9) * one >= 11)
