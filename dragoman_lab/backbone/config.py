@@ -38,8 +38,8 @@ class ConfigTable(BaseModel):
         try:
             return cls.model_validate(table)
         except ValidationError as error:
-            said = "; ".join(_message(fault, cls.model_fields) for fault in error.errors())
-            raise ConfigError(f"{within}: {said}" if within else said) from error
+            message = "; ".join(_message(fault, cls.model_fields) for fault in error.errors())
+            raise ConfigError(f"{within}: {message}" if within else message) from error
 
     @model_validator(mode="after")
     def _check(self) -> Self:

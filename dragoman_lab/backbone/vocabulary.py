@@ -1,7 +1,8 @@
 """A subword vocabulary trained on text files.
 
 A unigram language model (Kudo 2018, arXiv:1804.10959). Text is sampled from each language in proportion to its size to
-the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1): small languages get pieces too. A character outside the vocabulary becomes its UTF-8 bytes.
+the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1): small languages get pieces too.
+A character outside the vocabulary becomes its UTF-8 bytes.
 """
 
 from __future__ import annotations
