@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from dragoman_lab.backbone.config import read_config
-from dragoman_lab.backbone.loop import logged
+from dragoman_lab.backbone.loop import report_to_log
 from dragoman_lab.backbone.pretraining import PretrainingConfig, pretrain
 from dragoman_lab.backbone.translation_training import TranslationConfig, train_translator
 
@@ -29,10 +29,12 @@ def main() -> None:
     table = read_config(options.config, options.data)
     if options.what == "backbone":
         backbone = PretrainingConfig.parse(table)
-        folder = pretrain(backbone, options.output, resume=options.resume, report=logged(backbone.steps))
+        folder = pretrain(backbone, options.output, resume=options.resume, report=report_to_log(backbone.steps))
     else:
         translator = TranslationConfig.parse(table)
-        folder = train_translator(translator, options.output, resume=options.resume, report=logged(translator.steps))
+        folder = train_translator(
+            translator, options.output, resume=options.resume, report=report_to_log(translator.steps)
+        )
     logger.info("saved %s", folder)
 
 

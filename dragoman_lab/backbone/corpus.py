@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.files.atomic import atomic_folder
 from dragoman_lab.backbone.text_files import CorpusError, TextFile
-from dragoman_lab.backbone.vocabulary import smoothed
+from dragoman_lab.backbone.vocabulary import smooth_shares
 
 Ids = NDArray[np.int32]
 ROWS_AT_ONCE = 2_000
@@ -101,8 +101,8 @@ class Corpus:
         words = {name: size for name, size in sizes.items() if name.startswith("dictionary ")}
         text = {name: size for name, size in sizes.items() if name not in words}
         part = dictionaries if words and text else float(bool(words))
-        shares = {name: share * (1 - part) for name, share in smoothed(text, smoothing).items()}
-        return shares | {name: share * part for name, share in smoothed(words, smoothing).items()}
+        shares = {name: share * (1 - part) for name, share in smooth_shares(text, smoothing).items()}
+        return shares | {name: share * part for name, share in smooth_shares(words, smoothing).items()}
 
 
 def prepare(files: Sequence[TextFile], subwords: Subwords, folder: Path, max_length: int) -> Corpus:
@@ -125,7 +125,7 @@ def prepare(files: Sequence[TextFile], subwords: Subwords, folder: Path, max_len
 def _write_all(files: Sequence[TextFile], subwords: Subwords, target: Path, checksum: str, max_length: int) -> None:
     if not (target / "corpus.json").exists():
         with atomic_folder(target) as unfinished:
-            about = [_write(file, subwords, unfinished, number, max_length - 2) for number, file in enumerate(files)]
+            about = [_write(file, subwords, unfinished, index, max_length - 2) for index, file in enumerate(files)]
             (unfinished / "corpus.json").write_text(json.dumps({"checksum": checksum, "sections": about}, indent=1))
 
 
@@ -138,10 +138,10 @@ def _checksum(files: Sequence[TextFile], subwords: Subwords, max_length: int) ->
     return digest.hexdigest()
 
 
-def _write(file: TextFile, subwords: Subwords, folder: Path, number: int, longest: int) -> dict[str, Any]:
+def _write(file: TextFile, subwords: Subwords, folder: Path, index: int, longest: int) -> dict[str, Any]:
     section = Section(file.languages, file.dictionary)
     ends: list[list[int]] = [[] for _ in file.languages]
-    outputs = [(folder / f"{number}.{side}.ids").open("wb") for side in range(len(file.languages))]
+    outputs = [(folder / f"{index}.{side}.ids").open("wb") for side in range(len(file.languages))]
     rows = file.rows()
     while block := list(islice(rows, ROWS_AT_ONCE)):
         sides = [subwords.ids(list(texts)) for texts in zip(*block, strict=True)]
@@ -151,7 +151,7 @@ def _write(file: TextFile, subwords: Subwords, folder: Path, number: int, longes
             if len(row) > 1 and max(map(len, row)) > longest:
                 section.too_long += 1
                 continue
-            for part in _cut(row, longest):
+            for part in _split_row(row, longest):
                 section.segments += 1
                 for side, ids in enumerate(part):
                     outputs[side].write(np.asarray(ids, dtype=np.int32).tobytes())
@@ -159,13 +159,13 @@ def _write(file: TextFile, subwords: Subwords, folder: Path, number: int, longes
                     section.subwords += len(ids)
     for side, output in enumerate(outputs):
         output.close()
-        np.save(folder / f"{number}.{side}.ends.npy", np.asarray(ends[side], dtype=np.int64))
+        np.save(folder / f"{index}.{side}.ends.npy", np.asarray(ends[side], dtype=np.int64))
     about = asdict(section)
     del about["ids"], about["ends"]
     return about
 
 
-def _cut(row: tuple[list[int], ...], longest: int) -> Iterator[tuple[list[int], ...]]:
+def _split_row(row: tuple[list[int], ...], longest: int) -> Iterator[tuple[list[int], ...]]:
     if len(row) > 1 or len(row[0]) <= longest:
         yield row
         return
@@ -176,13 +176,13 @@ def _cut(row: tuple[list[int], ...], longest: int) -> Iterator[tuple[list[int], 
 def _load(folder: Path) -> Corpus:
     about = json.loads((folder / "corpus.json").read_text())
     sections = []
-    for number, known in enumerate(about["sections"]):
-        section = Section(**{**known, "languages": tuple(known["languages"])})
+    for index, about_section in enumerate(about["sections"]):
+        section = Section(**{**about_section, "languages": tuple(about_section["languages"])})
         if section.segments < len(section.languages) % 2 + 1:  # raw text is read by neighbours: two at least
             continue
         for side in range(len(section.languages)):
-            section.ids.append(np.memmap(folder / f"{number}.{side}.ids", dtype=np.int32, mode="r"))
-            section.ends.append(np.load(folder / f"{number}.{side}.ends.npy", mmap_mode="r"))
+            section.ids.append(np.memmap(folder / f"{index}.{side}.ids", dtype=np.int32, mode="r"))
+            section.ends.append(np.load(folder / f"{index}.{side}.ends.npy", mmap_mode="r"))
         sections.append(section)
     if not sections:
         raise CorpusError("the training files hold no usable segment")
@@ -224,26 +224,26 @@ def batches(
     """
     position = start or Position()
     while True:
-        drawn = _round(corpus, shares, np.random.default_rng([seed, position.round]), tokens)
-        for number in range(position.batch, len(drawn)):
-            after = Position(position.round, number + 1) if number + 1 < len(drawn) else Position(position.round + 1)
-            yield after, drawn[number]
+        drawn = _draw_round(corpus, shares, np.random.default_rng([seed, position.round]), tokens)
+        for index in range(position.batch, len(drawn)):
+            after = Position(position.round, index + 1) if index + 1 < len(drawn) else Position(position.round + 1)
+            yield after, drawn[index]
         position = Position(position.round + 1)
 
 
-def _round(corpus: Corpus, shares: dict[str, float], random: np.random.Generator, tokens: int) -> list[Pairs]:
+def _draw_round(corpus: Corpus, shares: dict[str, float], random: np.random.Generator, tokens: int) -> list[Pairs]:
     names = sorted(shares)
     drawn: list[Pairs] = []
-    for name in random.choice(names, GROUPS_PER_ROUND, p=[shares[one] for one in names]):
+    for name in random.choice(names, GROUPS_PER_ROUND, p=[shares[group] for group in names]):
         sections = [section for section in corpus.sections if section.group == name]
         weights = np.asarray([section.subwords for section in sections], dtype=np.float64)
         section = sections[random.choice(len(sections), p=weights / weights.sum())]
-        drawn += _bucketed(section, random, tokens)
+        drawn += _draw_batches(section, random, tokens)
     order = random.permutation(len(drawn))
-    return [drawn[one] for one in order]
+    return [drawn[index] for index in order]
 
 
-def _bucketed(section: Section, random: np.random.Generator, tokens: int) -> list[Pairs]:
+def _draw_batches(section: Section, random: np.random.Generator, tokens: int) -> list[Pairs]:
     """About eight batches of one file: rows drawn without replacement, sorted by length, cut at the token budget."""
     parallel = len(section.languages) > 1
     usable = section.segments if parallel else section.segments - 1

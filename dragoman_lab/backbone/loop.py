@@ -1,8 +1,8 @@
 """One training loop for all that is learned from batches: it can be killed at any moment and goes on exactly.
 
-Batches, masks and dropout follow from the seed and the step alone, and a checkpoint holds the weights, the optimizer's
-moments and the position, so that a resumed training reports the losses of one that was never interrupted. It runs on a
-CPU, on a GPU, or on several under torchrun, which share their gradients.
+Batches, masks and dropout follow from the seed and the step alone. A checkpoint holds the weights, the optimizer's
+moments and the position. So a resumed training reports the losses of one that was never interrupted. It runs on a CPU,
+on a GPU, or on several under torchrun, which share their gradients.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dragoman.backbone.products import autocast
 from dragoman.files.atomic import atomic_file, atomic_folder
 from dragoman_lab.backbone.config import ConfigError, TrainingConfig
 from dragoman_lab.backbone.corpus import Corpus, Pairs, Position, batches
-from dragoman_lab.backbone.distributed import Workers, keep_freed_memory
+from dragoman_lab.backbone.workers import Workers, keep_freed_memory
 
 logger = logging.getLogger("dragoman.training")
 
@@ -135,7 +135,7 @@ class Trainer(Generic[B]):
         drawn = self.source.draw(self.progress.position)
         sums, begun = Sums(self.names, self.workers), time.monotonic()
         before_tokens, before_seconds = self.progress.tokens, self.progress.seconds
-        while self.progress.step < self.config.steps and not self._stopped():
+        while self.progress.step < self.config.steps and not self._should_stop():
             rate = self._learning_rate()
             self.progress.tokens += self._step(drawn, rate, sums)
             self.progress.step += 1
@@ -155,23 +155,23 @@ class Trainer(Generic[B]):
             curves = json.dumps([json.loads(line) for line in lines], indent=1)
             (self.output / "curves.json").write_text(curves + "\n", encoding="utf-8")
 
-    def _stopped(self) -> bool:
+    def _should_stop(self) -> bool:
         return self.stopping is not None and self.progress.worse >= self.stopping.patience
 
     def _measure(self, stopping: EarlyStopping) -> None:
         """Every process measures, so that all stop at the same step; the first one writes."""
         self.model.eval()
         with autocast(self.workers.device.type, self.config.bf16):
-            found = dict(stopping.measure())
+            scores = dict(stopping.measure())
         self.model.train()
-        progress, value = self.progress, found[stopping.by]
-        better = progress.best is None or value > progress.best
+        progress, score = self.progress, scores[stopping.by]
+        better = progress.best is None or score > progress.best
         progress.worse = 0 if better else progress.worse + 1
         if better:
-            progress.best, progress.best_step = value, progress.step
+            progress.best, progress.best_step = score, progress.step
         if self.workers.first:
             with (self.output / "measures.jsonl").open("a", encoding="utf-8") as measures:
-                measures.write(json.dumps({"step": progress.step, **found}) + "\n")
+                measures.write(json.dumps({"step": progress.step, **scores}) + "\n")
             if better:
                 with atomic_folder(self.output / "best") as unfinished:
                     save_file(self._weights(), unfinished / "model.safetensors")
@@ -185,7 +185,7 @@ class Trainer(Generic[B]):
         fill(self.model, read_file(self.output / "best" / "model.safetensors", str(self.workers.device)), self.output)
 
     def _weights(self) -> dict[str, Tensor]:
-        return {name: value.detach().cpu().contiguous() for name, value in self.model.state_dict().items()}
+        return {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
 
     def _learning_rate(self) -> float:
         """Linear warm-up, then a cosine down to a twentieth at the last step."""
@@ -195,18 +195,18 @@ class Trainer(Generic[B]):
 
     def _step(self, drawn: Iterator[tuple[Position, B]], rate: float, sums: Sums) -> int:
         tokens, config, workers = 0, self.config, self.workers
-        torch.manual_seed(_seed(config.seed, self.progress.step, workers.rank))  # dropout knows no generator
+        torch.manual_seed(_mix_seed(config.seed, self.progress.step, workers.rank))  # dropout knows no generator
         for part in range(config.accumulate * workers.count):
             self.progress.position, batch = next(drawn)
             tokens += batch.tokens
             if part % workers.count != workers.rank:
                 continue
-            generator = torch.Generator().manual_seed(_seed(config.seed, self.progress.step, part))
+            generator = torch.Generator().manual_seed(_mix_seed(config.seed, self.progress.step, part))
             with autocast(workers.device.type, config.bf16):
-                found = self.loss(batch, generator, workers.device)
-            if found:  # objectives of parallel text alone have nothing to say of a raw batch
-                (torch.stack(list(found.values())).sum() / config.accumulate).backward()  # type: ignore[no-untyped-call]
-            sums.add(found)
+                losses = self.loss(batch, generator, workers.device)
+            if losses:  # objectives of parallel text alone have nothing to say of a raw batch
+                (torch.stack(list(losses.values())).sum() / config.accumulate).backward()  # type: ignore[no-untyped-call]
+            sums.add(losses)
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         workers.share_gradients(parameters)
         torch.nn.utils.clip_grad_norm_(parameters, config.clip)
@@ -229,9 +229,9 @@ class Trainer(Generic[B]):
         if not self.workers.first:
             return
         moments = {
-            f"{kind}/{name}": value.detach().cpu().contiguous()
+            f"{kind}/{name}": tensor.detach().cpu().contiguous()
             for name, parameter in self.model.named_parameters()
-            for kind, value in self.optimizer.state.get(parameter, {}).items()
+            for kind, tensor in self.optimizer.state.get(parameter, {}).items()
         }
         with atomic_folder(self.output / "checkpoints" / f"{self.progress.step:08d}") as unfinished:
             save_file(self._weights(), unfinished / "model.safetensors")
@@ -252,9 +252,9 @@ class Trainer(Generic[B]):
             CheckpointError: a damaged checkpoint, or one of another model.
             ConfigError: the training text or the number of processes is not what it was.
         """
-        found = _checkpoints(self.output)
-        if found:
-            self._load(found[-1])
+        checkpoints = _checkpoints(self.output)
+        if checkpoints:
+            self._load(checkpoints[-1])
         if self.workers.first:
             for name in ("curves.jsonl", "measures.jsonl"):
                 self._forget_later(self.output / name)
@@ -263,29 +263,30 @@ class Trainer(Generic[B]):
         if not lines.exists():
             return
         whole = [line for line in lines.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]  # a kill may cut the last
+        earlier = [line for line in whole if json.loads(line)["step"] <= self.progress.step]  # a kill may cut the last
         with atomic_file(lines) as unfinished:
-            unfinished.write_text("".join(kept), encoding="utf-8")
+            unfinished.write_text("".join(earlier), encoding="utf-8")
 
     def _load(self, folder: Path) -> None:
         device = self.workers.device
         fill(self.model, read_file(folder / "model.safetensors", str(device)), folder)
         moments: dict[str, dict[str, Tensor]] = {}
-        for key, value in read_file(folder / "moments.safetensors").items():
+        for key, moment in read_file(folder / "moments.safetensors").items():
             kind, name = key.split("/", 1)
-            moments.setdefault(name, {})[kind] = value if kind == "step" and device.type == "cpu" else value.to(device)
+            on_cpu = kind == "step" and device.type == "cpu"
+            moments.setdefault(name, {})[kind] = moment if on_cpu else moment.to(device)
         for name, parameter in self.model.named_parameters():
             if name in moments:
                 self.optimizer.state[parameter] = moments[name]
-        known = read_json(folder / "progress.json")
-        for name, value in self._inputs().items():
-            if known.pop(name, value) != value:
+        saved = read_json(folder / "progress.json")
+        for name, current in self._inputs().items():
+            if saved.pop(name, current) != current:
                 said = {
                     "corpus": "the training text or the vocabulary has changed",
                     "workers": "processes have changed",
                 }
                 raise ConfigError(f"{folder}: {said[name]} since this checkpoint: the batches would not be the same")
-        self.progress = Progress(**{**known, "position": Position(**known["position"])})
+        self.progress = Progress(**{**saved, "position": Position(**saved["position"])})
 
 
 class Sums:
@@ -296,10 +297,10 @@ class Sums:
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = {}
 
-    def add(self, found: Mapping[str, Tensor]) -> None:
-        for name, value in found.items():
+    def add(self, losses: Mapping[str, Tensor]) -> None:
+        for name, loss in losses.items():
             before = self._sums.get(name)
-            self._sums[name] = value.detach().float() if before is None else before + value.detach().float()
+            self._sums[name] = loss.detach().float() if before is None else before + loss.detach().float()
             self._counts[name] = self._counts.get(name, 0) + 1
 
     def take(self) -> dict[str, float]:
@@ -311,7 +312,7 @@ class Sums:
         return means
 
 
-def _seed(*numbers: int) -> int:
+def _mix_seed(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
@@ -339,14 +340,19 @@ def _checkpoints(output: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.name.isdigit()) if folder.exists() else []
 
 
-def logged(steps: int) -> Report:
+def report_to_log(steps: int) -> Report:
     """A report for the log, of a training of so many steps."""
 
     def log(done: Step) -> None:
         losses = " ".join(f"{name} {loss:.3f}" for name, loss in done.losses.items())
-        left = (steps - done.step) * done.seconds / done.step
+        seconds_left = (steps - done.step) * done.seconds / done.step
         logger.info(
-            "step %d of %d: %s, %.0f tokens/s, %.0f s left", done.step, steps, losses, done.tokens_per_second, left
+            "step %d of %d: %s, %.0f tokens/s, %.0f s left",
+            done.step,
+            steps,
+            losses,
+            done.tokens_per_second,
+            seconds_left,
         )
 
     return log

@@ -38,7 +38,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Masked:
+class MaskedSide:
     """A side with masked tokens: `chosen` (B, L) is true there, `targets` are the original tokens in row order."""
 
     side: Side
@@ -65,7 +65,7 @@ def concatenate(x: Side, y: Side) -> Side:
     return Side(ids, in_x | in_y, positions)
 
 
-def hide(side: Side, rate: float, vocabulary: int, generator: torch.Generator) -> Masked:
+def hide(side: Side, rate: float, vocabulary: int, generator: torch.Generator) -> MaskedSide:
     """Mask the share `rate` of the tokens as in BERT: no special tokens, at least one token per row.
 
     80% become <mask>, 10% a random token, 10% stay unchanged. Random numbers are drawn on the CPU.
@@ -79,10 +79,10 @@ def hide(side: Side, rate: float, vocabulary: int, generator: torch.Generator) -
     random = torch.randint(len(SPECIAL_TOKENS), vocabulary, side.ids.shape, generator=generator)
     ids = side.ids.masked_fill(chosen & (kind < 0.8), MASK)
     ids = torch.where(chosen & (kind >= 0.9), random, ids)
-    return Masked(Side(ids, side.mask, side.positions), chosen, side.ids[chosen])
+    return MaskedSide(Side(ids, side.mask, side.positions), chosen, side.ids[chosen])
 
 
-def cropped(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
+def crop_pairs(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
     """Crop one random side of about `share` of the pairs to a span of 30% to 80% of its tokens.
 
     This is random cropping (Izacard et al. 2022, Contriever, section 3.2): the model learns to match short texts with
@@ -95,9 +95,9 @@ def cropped(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
     for row, (chance, side, length, start) in enumerate(draws):
         if chance < share:
             whole = sides[side >= 0.5][row]
-            kept = max(1, round(len(whole) * (0.3 + 0.5 * length)))
-            first = int(start * (len(whole) - kept + 1))
-            sides[side >= 0.5][row] = whole[first : first + kept]
+            span_length = max(1, round(len(whole) * (0.3 + 0.5 * length)))
+            first = int(start * (len(whole) - span_length + 1))
+            sides[side >= 0.5][row] = whole[first : first + span_length]
     return Pairs(sides[0], sides[1], pairs.languages)
 
 
@@ -153,15 +153,15 @@ def translation_ranking(x: Tensor, y: Tensor) -> Tensor:
     return F.cross_entropy(scores, target) + F.cross_entropy(scores.T, target)
 
 
-def _masked_loss(model: Veco, states: Tensor, masked: Masked) -> Tensor:
+def _masked_loss(model: Veco, states: Tensor, masked: MaskedSide) -> Tensor:
     logits = model.predict(states[masked.chosen]).float()
     if not len(masked.targets):  # only special tokens: the mean of an empty tensor would be NaN
         return logits.sum()
     return F.cross_entropy(logits, masked.targets)
 
 
-def _move(masked: Masked, device: torch.device) -> Masked:
-    return Masked(masked.side.to(device), masked.chosen.to(device), masked.targets.to(device))
+def _move(masked: MaskedSide, device: torch.device) -> MaskedSide:
+    return MaskedSide(masked.side.to(device), masked.chosen.to(device), masked.targets.to(device))
 
 
 def parse_objectives(names: Sequence[str]) -> tuple[Objective, ...]:

@@ -4,43 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from pydantic import Field, PositiveInt
 
 from dragoman.backbone.checkpoints import CONFIG, fill, load_subwords, read_json, read_tensors, save_veco
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import Veco, VecoConfig, middle_layer
 from dragoman.files.atomic import atomic_file
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig
+from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig
 from dragoman_lab.backbone.corpus import Corpus, prepare
-from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Report, Trainer, pairs_of
-from dragoman_lab.backbone.objectives import OBJECTIVES, cropped, losses, parse_objectives
+from dragoman_lab.backbone.objectives import OBJECTIVES, crop_pairs, losses, parse_objectives
 from dragoman_lab.backbone.text_files import CorpusError, TextFile
 from dragoman_lab.backbone.vocabulary import train_subwords
+from dragoman_lab.backbone.workers import Workers
 
 Config = TypeVar("Config", bound=TrainingConfig)
 
 
-@dataclass(frozen=True)
 class PretrainingConfig(TrainingConfig):
     """What `dragoman train backbone --config` reads; `[model]` holds the sizes of `VecoConfig`."""
 
     tokenizer: str | None = None
     """A tokenizer.json to use; without one it is that of `start_from`, or trained on the same text, dictionaries
     left out."""
-    tokenizer_characters: int = 20_000_000
+    tokenizer_characters: PositiveInt = 20_000_000
     start_from: str | None = None
     """A VECO folder whose weights the training starts from, such as one made by `from_xlm_roberta`."""
-    model: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
     """Sizes of `VecoConfig`; what is not given is as in `start_from`, if there is one."""
-    objectives: list[str] = field(default_factory=lambda: ["is", "cs", "tlm"])
+    objectives: list[str] = Field(default_factory=lambda: ["is", "cs", "tlm"])
     sentence_layer: int | None = None
     """Layer of the sentence encoding; without it, `middle_layer`."""
-    crop: float = 0.0
+    crop: Share = 0.0
     """Share of the pairs of which one side is cut to a random span, so that short queries are learned too."""
 
     def sizes(self) -> dict[str, Any]:
@@ -51,8 +50,8 @@ class PretrainingConfig(TrainingConfig):
         """
         if self.start_from is None:
             return self.model
-        known = read_json(Path(self.start_from) / CONFIG)
-        return {name: known[name] for name in VecoConfig.__dataclass_fields__ if name in known} | self.model
+        about = read_json(Path(self.start_from) / CONFIG)
+        return {name: about[name] for name in VecoConfig.__dataclass_fields__ if name in about} | self.model
 
     def check(self) -> None:
         super().check()
@@ -62,14 +61,10 @@ class PretrainingConfig(TrainingConfig):
             raise ConfigError(str(error)) from error
         unknown = sorted(set(self.model) - set(VecoConfig.__dataclass_fields__))
         if unknown:
-            known = ", ".join(VecoConfig.__dataclass_fields__)
-            raise ConfigError(f"model: unknown field {', '.join(unknown)}; known are {known}")
+            fields = ", ".join(VecoConfig.__dataclass_fields__)
+            raise ConfigError(f"model: unknown field {', '.join(unknown)}; known are {fields}")
         if self.start_from is None:
             self.check_sizes(self.model)
-        if self.tokenizer_characters < 1:
-            raise ConfigError("tokenizer_characters must be at least 1")
-        if not 0 <= self.crop <= 1:
-            raise ConfigError("crop must lie between 0 and 1")
 
     def check_sizes(self, model: Mapping[str, Any]) -> None:
         """
@@ -110,7 +105,7 @@ def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, r
     objectives = parse_objectives(config.objectives)
 
     def loss(pairs: Any, generator: torch.Generator, device: torch.device) -> Any:
-        pairs = cropped(pairs, config.crop, generator)
+        pairs = crop_pairs(pairs, config.crop, generator)
         return losses(model, pairs, objectives, generator, device, sentence_layer=layer)
 
     trainer = Trainer(model, loss, OBJECTIVES, pairs_of(corpus, config), config, output, workers)
@@ -136,19 +131,19 @@ def claim(config: Config, output: Path, resume: bool) -> None:
     Raises:
         ConfigError: it holds a training already and `resume` is false, or it is another configuration's.
     """
-    known = output / "config.json"
-    if known.exists():
+    config_path = output / "config.json"
+    if config_path.exists():
         if not resume:
             raise ConfigError(f"{output} holds a training already: resume it, or choose another folder")
-        differing = config.differing(type(config).parse(read_json(known)))
+        differing = config.differing_fields(type(config).parse(read_json(config_path)))
         if differing:
-            raise ConfigError(f"{output} was begun with another {', '.join(differing)} (see {known})")
+            raise ConfigError(f"{output} was begun with another {', '.join(differing)} (see {config_path})")
     output.mkdir(parents=True, exist_ok=True)
-    with atomic_file(known) as unfinished:
-        unfinished.write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
+    with atomic_file(config_path) as unfinished:
+        unfinished.write_text(json.dumps(config.model_dump(), indent=2) + "\n", encoding="utf-8")
 
 
-def begun(config: TrainingConfig, output: Path, resume: bool) -> Workers:
+def begin_training(config: TrainingConfig, output: Path, resume: bool) -> Workers:
     """Join the processes of a training, claim its folder and seed what is drawn.
 
     Raises:
@@ -163,18 +158,18 @@ def begun(config: TrainingConfig, output: Path, resume: bool) -> Workers:
 
 
 def _text(config: PretrainingConfig, output: Path) -> tuple[Subwords, Corpus]:
-    files, own = config.files(), output / "tokenizer.json"
+    files, tokenizer_path = config.files(), output / "tokenizer.json"
     if config.tokenizer is not None:
         subwords = load_subwords(Path(config.tokenizer).parent, Path(config.tokenizer).name)
     elif config.start_from is not None:
         subwords = load_subwords(Path(config.start_from))
-    elif own.exists():
+    elif tokenizer_path.exists():
         subwords = load_subwords(output)
     else:
         text = [file for file in files if not file.dictionary]
         size = int(config.sizes().get("vocabulary", 24_000))
         subwords = _learn(config, text, size)
-        with atomic_file(own) as unfinished:
+        with atomic_file(tokenizer_path) as unfinished:
             subwords.save(unfinished)
     if config.start_from is not None and load_subwords(Path(config.start_from)).checksum != subwords.checksum:
         raise ConfigError("tokenizer: the weights of start_from were learned with another one")
@@ -198,7 +193,7 @@ def _model(config: PretrainingConfig, vocabulary: int, corpus: Corpus) -> Veco:
         model.prediction_bias.data = torch.from_numpy(corpus.log_frequencies(vocabulary))
     else:
         folder = Path(config.start_from)
-        known = {name: tensor.float() for name, tensor in read_tensors(folder).items()}
-        own = model.state_dict()
-        fill(model, {name: own[name] for name in own if ".cross" in name} | known, folder)
+        stored_weights = {name: tensor.float() for name, tensor in read_tensors(folder).items()}
+        fresh_weights = model.state_dict()
+        fill(model, {name: fresh_weights[name] for name in fresh_weights if ".cross" in name} | stored_weights, folder)
     return model

@@ -41,22 +41,22 @@ class TextFile:
         Raises:
             CorpusError: damaged gzip, text that is not UTF-8, a line too long or of too few columns.
         """
-        number = 0
+        line_number = 0
         try:
-            for number, content in lines(unpack(file_parts(self.path)), LONGEST):
+            for line_number, content in lines(unpack(file_parts(self.path)), LONGEST):
                 if content is None:
-                    raise CorpusError(f"{self.path}, line {number}: longer than {LONGEST} bytes")
+                    raise CorpusError(f"{self.path}, line {line_number}: longer than {LONGEST} bytes")
                 columns = tuple(part.strip() for part in content.decode().split("\t"))
                 if columns == ("",):
                     continue
                 if len(columns) < len(self.languages):
-                    raise CorpusError(f"{self.path}, line {number}: {len(self.languages)} columns are wanted")
+                    raise CorpusError(f"{self.path}, line {line_number}: {len(self.languages)} columns are wanted")
                 if all(columns[: len(self.languages)]):
                     yield columns[: len(self.languages)]
         except StreamFault as error:
-            raise CorpusError(f"{self.path}, after line {number}: {error}") from error
+            raise CorpusError(f"{self.path}, after line {line_number}: {error}") from error
         except UnicodeDecodeError as error:
-            raise CorpusError(f"{self.path}, line {number}: not UTF-8: {error.reason}") from error
+            raise CorpusError(f"{self.path}, line {line_number}: not UTF-8: {error.reason}") from error
 
 
 def text_files(parallel: Sequence[Path], raw: Sequence[Path] = (), dictionaries: Sequence[Path] = ()) -> list[TextFile]:
@@ -67,9 +67,9 @@ def text_files(parallel: Sequence[Path], raw: Sequence[Path] = (), dictionaries:
     Raises:
         CorpusError: a path that is not a folder, or one without a training file.
     """
-    found: list[TextFile] = []
+    listed: list[TextFile] = []
     for folder in [*parallel, *dictionaries]:
-        found += _expect(
+        listed += _expect(
             folder,
             [
                 TextFile(path, (pair[1], pair[2]), folder not in parallel)
@@ -79,7 +79,7 @@ def text_files(parallel: Sequence[Path], raw: Sequence[Path] = (), dictionaries:
             "<xx>-<yy>/*.tsv[.gz] or <xx>-<yy>.tsv[.gz]",
         )
     for folder in raw:
-        found += _expect(
+        listed += _expect(
             folder,
             [
                 TextFile(path, (name[1],))
@@ -88,7 +88,7 @@ def text_files(parallel: Sequence[Path], raw: Sequence[Path] = (), dictionaries:
             ],
             "<xx>.*.txt[.gz]",
         )
-    return found
+    return listed
 
 
 def _files(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:

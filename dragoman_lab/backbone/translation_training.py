@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import torch
+from pydantic import PositiveInt
 from torch import Tensor
 
 from dragoman.backbone.checkpoints import load_veco
@@ -16,14 +16,13 @@ from dragoman.backbone.seq2seq import Seq2Seq, translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords
 from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.veco import Veco
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig
+from dragoman_lab.backbone.config import ConfigError, PartialShare, TrainingConfig
 from dragoman_lab.backbone.corpus import Ids, Pairs, prepare
-from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Report, Trainer, pairs_of
 from dragoman_lab.backbone.pretraining import claim
+from dragoman_lab.backbone.workers import Workers
 
 
-@dataclass(frozen=True)
 class TranslationConfig(TrainingConfig):
     """Configuration of `dragoman train translator --config`."""
 
@@ -31,10 +30,10 @@ class TranslationConfig(TrainingConfig):
     """The VECO folder whose layers initialise encoder and decoder."""
     random_start: bool = False
     """Use only its sizes and vocabulary, with random weights, for comparison."""
-    decoder_layers: int = 2
+    decoder_layers: PositiveInt = 2
     which_layers: Literal["last", "first"] = "last"
-    label_smoothing: float = 0.1
-    dropout: float = 0.1
+    label_smoothing: PartialShare = 0.1
+    dropout: PartialShare = 0.1
 
     def check(self) -> None:
         super().check()
@@ -42,11 +41,6 @@ class TranslationConfig(TrainingConfig):
             raise ConfigError("start_from must name a folder with a backbone")
         if self.raw:
             raise ConfigError("raw: a translator is trained only on parallel text")
-        if self.decoder_layers < 1:
-            raise ConfigError("decoder_layers must be at least 1")
-        for name in ("label_smoothing", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name} must lie between 0 and below 1")
 
 
 def train_translator(

@@ -1,8 +1,8 @@
 """A subword vocabulary trained on text files.
 
-A unigram language model (Kudo 2018, arXiv:1804.10959) over text sampled from each language in proportion to its size
-to the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1), so that small languages get pieces
-too. A character outside the vocabulary becomes its UTF-8 bytes.
+A unigram language model (Kudo 2018, arXiv:1804.10959). Text is sampled from each language in proportion to its size to
+the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1): small languages get pieces too.
+A character outside the vocabulary becomes its UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def train_subwords(
         ValueError: if `size` is too small for the bytes, special tokens and characters of the text.
     """
     sizes = language_sizes(files)
-    budgets = {language: characters * share for language, share in smoothed(sizes, smoothing).items()}
+    budgets = {language: characters * share for language, share in smooth_shares(sizes, smoothing).items()}
     specials = [*SPECIAL_TOKENS, *(f"<to:{language}>" for language in sorted(sizes))]
     if size <= len(BYTES) + len(specials):
         raise ValueError(f"{size} is too small for 256 bytes and {len(specials)} special tokens")
-    tokenizer = literal(_untrained(), specials)
+    tokenizer = literal(_new_tokenizer(), specials)
     trainer = trainers.UnigramTrainer(
         vocab_size=size - len(BYTES),
         special_tokens=specials,
@@ -58,7 +58,7 @@ def train_subwords(
     return Subwords(_with_bytes(tokenizer))
 
 
-def smoothed(sizes: Mapping[str, int], exponent: float) -> dict[str, float]:
+def smooth_shares(sizes: Mapping[str, int], exponent: float) -> dict[str, float]:
     """Shares p_l proportional to n_l ** exponent, with sum 1."""
     powers = {name: size**exponent for name, size in sizes.items()}
     total = math.fsum(powers.values())
@@ -90,7 +90,7 @@ def _sample(files: Sequence[TextFile], sizes: Mapping[str, int], budgets: Mappin
                 due[language] %= 1.0
 
 
-def _untrained() -> Tokenizer:
+def _new_tokenizer() -> Tokenizer:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " ")])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -103,7 +103,7 @@ def _untrained() -> Tokenizer:
 def _with_bytes(tokenizer: Tokenizer) -> Tokenizer:
     """Add 256 byte pieces: the trainer does not support byte fallback, the model does."""
     form = json.loads(tokenizer.to_str())
-    rules = json.loads(_untrained().to_str())
+    rules = json.loads(_new_tokenizer().to_str())
     form.update(normalizer=rules["normalizer"], pre_tokenizer=rules["pre_tokenizer"])
     form["model"]["vocab"] += [[byte, BYTE_SCORE] for byte in BYTES]
     form["model"]["byte_fallback"] = True

@@ -63,10 +63,10 @@ def evaluate(
     config: ConfigFile = None,
 ) -> None:
     """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
-    from dragoman_lab.evaluation.benchmark import active_tables, run
+    from dragoman_lab.evaluation.evaluation import active_tables, run
 
     names = [name.strip() for name in systems.split(",")]
-    files = [_table_file(given, source, target) for given in table or ()]
+    files = [_table_file(option, source, target) for option in table or ()]
     with TemporaryDirectory() as folder:
         if not files and {"psq", "smt", "hybrid", "reranked", "mart"} & set(names):
             with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
@@ -81,20 +81,20 @@ def evaluate(
         run(data, source, target, unit, names, output, files, queries, only, without, split)
 
 
-def _table_file(given: str, source: str, target: str) -> TableFile:
+def _table_file(setting: str, source: str, target: str) -> TableFile:
     """Parse a value of ``--table``: a file and, after commas, its options."""
     from dragoman.lexicon.table.compose import Kind
     from dragoman_lab.evaluation.serving import TableFile
 
-    path, *options = given.split(",")
+    path, *options = setting.split(",")
     chosen = dict(option.partition("=")[::2] for option in options)
     if unknown := chosen.keys() - {"source", "target", "kind", "weight"}:
-        raise typer.BadParameter(f"{given}: unknown option {min(unknown)!r}", param_hint="--table")
+        raise typer.BadParameter(f"{setting}: unknown option {min(unknown)!r}", param_hint="--table")
     try:
         weight = float(chosen.pop("weight", "1"))
     except ValueError as fault:
-        raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
+        raise typer.BadParameter(f"{setting}: weight is not a number", param_hint="--table") from fault
     kind = chosen.get("kind", "statistical")
     if kind not in get_args(Kind):
-        raise typer.BadParameter(f"{given}: kind is {' or '.join(get_args(Kind))}", param_hint="--table")
+        raise typer.BadParameter(f"{setting}: kind is {' or '.join(get_args(Kind))}", param_hint="--table")
     return TableFile(Path(path), chosen.get("source", source), chosen.get("target", target), cast("Kind", kind), weight)

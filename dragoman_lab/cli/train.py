@@ -77,17 +77,17 @@ def mart(
     _run(lambda report: train_mart(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 
-def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -> None:
+def _prepare(settings: MartTraining, table: dict[str, Any], data_folder: Path | None) -> None:
     from dragoman.backbone.loading import load_encoder
     from dragoman_lab.evaluation.candidate_sources import MartSources, prepare
 
-    sources = MartSources.parse(table, data)
-    with _counting("making lists of candidates", "lists") as step:
+    sources = MartSources.parse_below(table, data_folder)
+    with _count_calls("making lists of candidates", "lists") as step:
         prepare(sources, load_encoder(settings.encoder), Path(settings.lists), Path(settings.tuning), step)
 
 
 @contextmanager
-def _counting(what: str, unit: str) -> Iterator[Callable[[], None]]:
+def _count_calls(what: str, unit: str) -> Iterator[Callable[[], None]]:
     """A line that counts the calls of the function it gives."""
     columns = TextColumn("{task.description}"), TextColumn("{task.completed} " + unit)
     with Progress(*columns, console=_console, transient=True) as progress:
@@ -105,8 +105,6 @@ def qa(config: ConfigFile, output: Output, data: Data = None, resume: Resume = F
     if not isinstance(task, str) or task not in _QA_TASKS:
         raise ConfigError(f"task: {task!r} is not one of {', '.join(_QA_TASKS)}")
     sources = table.pop("sources", None)
-    if sources is not None and not isinstance(sources, dict):
-        raise ConfigError("sources must be a table")
     settings, train_it = _QA_TASKS[task](table)
     if sources is not None:
         _prepare_qa(task, settings, sources, data)
@@ -134,17 +132,17 @@ def _cross_query(table: dict[str, Any]) -> Any:
 _QA_TASKS = {"spans": _spans, "statements": _statements, "cross_query": _cross_query}
 
 
-def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data: Path | None) -> None:
+def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data_folder: Path | None) -> None:
     from dragoman_lab.backbone.config import ConfigError
     from dragoman_lab.evaluation.qa_examples import QaSources, prepare
     from dragoman_lab.evaluation.statement_examples import StatementSources, prepare_statements
 
     examples, tuning = Path(getattr(settings, "examples", "")), Path(getattr(settings, "tuning", ""))
-    with _counting("making examples", "examples") as step:
+    with _count_calls("making examples", "examples") as step:
         if task == "spans":
-            prepare(QaSources.parse(table, data), examples, tuning, step)
+            prepare(QaSources.parse_below(table, data_folder), examples, tuning, step)
         elif task == "statements":
-            prepare_statements(StatementSources.parse(table, data), examples, tuning, step)
+            prepare_statements(StatementSources.parse_below(table, data_folder), examples, tuning, step)
         else:
             raise ConfigError(f"sources: {task} is trained on the files of `parallel`")
 
@@ -160,19 +158,17 @@ def layalign(
     prepare: Annotated[bool, typer.Option("--prepare", help="Make the examples of [sources], and stop.")] = False,
 ) -> None:
     """Train a bridge from an encoder into a frozen LLM (LayAlign)."""
-    from dragoman_lab.backbone.config import ConfigError, read_config
+    from dragoman_lab.backbone.config import read_config
     from dragoman_lab.evaluation.bridge_examples import BridgeSources, prepare_bridge
     from dragoman_lab.reasoning.layalign import LayAlignTraining, train_layalign
 
     table = read_config(config, data)
     sources = table.pop("sources", None)
     settings = LayAlignTraining.parse(table | ({} if stage is None else {"stage": stage}))
-    if sources is not None and not isinstance(sources, dict):
-        raise ConfigError("sources must be a table")
     if sources is not None:
         examples, tuning = Path(settings.examples), Path(settings.tuning)
-        with _counting("making examples", "languages") as step:
-            prepare_bridge(BridgeSources.parse(sources, data), examples, tuning, step)
+        with _count_calls("making examples", "languages") as step:
+            prepare_bridge(BridgeSources.parse_below(sources, data), examples, tuning, step)
     if prepare:
         return
     _run(lambda report: train_layalign(settings, output, resume=resume, report=report), settings.steps, output, threads)

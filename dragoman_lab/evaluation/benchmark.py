@@ -1,233 +1,210 @@
-"""``dragoman evaluate``: runs a benchmark through the HTTP API and measures it with ir-measures.
+"""Reads benchmark folders: queries, documents and relevance judgements as files.
 
-It starts a separate server on a new data directory, uploads the documents and tables, and sends every query to
-``POST /v1/search`` like any client.
+There are three layouts, with plain or gzipped files:
+
+- judged: ``queries/<language>.jsonl`` (``id``, ``text``), ``corpus/<unit>.<language>.jsonl`` (``id``, ``text``)
+  and ``qrels/<unit>.<language>.trec`` or ``qrels/<queries>.trec``; judgements of documents outside the chosen
+  corpus are left out. The human translation of a query is the query with the same ``qid`` (or the same id after
+  its language prefix) in ``queries/<target>.jsonl``, or its ``text_pivot`` field.
+- parallel: ``<language>.jsonl`` files whose lines with the same ``id`` are translations of each other: each
+  sentence is a query for its translation.
+- sample: ``queries.<language>.jsonl``, ``documents.<language>.jsonl`` and ``qrels.trec``, as in the demo.
+
+Only ``text`` is indexed: a title in the corpus may be in the language of the queries.
+
+XQuAD-R's questions have two parts, told by the article in their field ``para`` (``de-a007-p02``): those of articles
+a000 to a011 are for tuning, the others for the one measurement that is reported. Queries without such a field have no
+parts.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import httpx
-import ir_measures
-import numpy as np
-from ir_measures import AP, R, nDCG
-from rich.console import Console
-from rich.table import Table as ScreenTable
-from scipy.stats import ttest_rel
-
-from dragoman.engine.core.trec import RunLine, trec_run
-from dragoman.engine.search.service import MODEL_METHODS
-from dragoman.store.tables.service import Tables
-from dragoman_lab.evaluation.client import SearchClient, wait_for_embeddings
-from dragoman_lab.evaluation.serving import TableFile, serve_temporarily
-from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark
-
-SYSTEMS = {
-    "bm25": "BM25 with the human-translated query: the upper bound of query translation",
-    "none": "BM25 with the untranslated query",
-    "smt": "weighted translation into the ten best terms",
-    "psq": "probabilistic structured queries",
-    "dense": "inner product of the query's sentence embedding and the best passage's",
-    "hybrid": "psq and dense, fused, the first ones by late interaction as well",
-    "reranked": "psq's hits by reranker and first stage combined; also `reranked-alone`, by the reranker's score only",
-    "mart": "as `reranked`, by the reranker `mart`",
-}
-RERANKED, MART = ("reranked", "mart"), "mart"
-MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
-DEPTH = 100
-
-Run = dict[str, dict[str, float]]
+Split = Literal["tune", "test", "all"]
+SPLITS: tuple[Split, ...] = ("tune", "test", "all")
+_PARAGRAPH = re.compile(r"[a-z]{2,3}-a(\d{3})-p\d+")
+_TUNING_ARTICLES = 12
 
 
-def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
-    """Write the active tables between two languages to ``folder``."""
-    files = []
-    for version, rows in tables.active_for(source, target):
-        path = folder / f"{version.name}.{version.version}.tsv"
-        with path.open("w", encoding="utf-8") as stream:
-            for one, other, p_ts, p_st, *written in rows:
-                stream.write(f"{written[0] or one}\t{written[1] or other}\t{p_ts}\t{p_st}\n")
-        files.append(TableFile(path, version.source, version.target, version.kind, version.weight))
-    return files
+class BenchmarkError(ValueError):
+    """A benchmark folder has a missing file or an invalid line; the message names it."""
 
 
-@dataclass(slots=True)
-class Evaluation:
-    """The result of one system on one task: its run, its time, and the measures per query."""
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One retrieval task: queries of one language over documents of another."""
 
-    system: str
-    run: Run
-    seconds: float
-    per_query: dict[str, dict[str, float]] = field(default_factory=dict)
+    source: str
+    target: str
+    unit: str
+    queries: dict[str, str]
+    translated_queries: dict[str, str]
+    """By query id, the human translation of the query into the documents' language; may be empty."""
+    documents: dict[str, str]
+    qrels: dict[str, dict[str, int]]
+    split: Split | None = None
+    """The part of the queries that was read; None if they have no parts."""
 
-    def mean(self, measure: str, queries: Sequence[str]) -> float:
-        """The measure's mean over ``queries``; a query that retrieved nothing counts 0."""
-        return sum(self.per_query[measure].get(query, 0.0) for query in queries) / len(queries)
+
+Keep = Callable[[dict[str, Any]], bool]
 
 
-def run(
-    data: Path,
+def load_benchmark(
+    folder: Path,
     source: str,
     target: str,
     unit: str,
-    systems: Sequence[str],
-    output: Path,
-    tables: Sequence[TableFile] = (),
     queries: str | None = None,
-    only: str | None = None,
-    without: str | None = None,
-    split: Split = "tune",
-) -> dict[str, Any]:
-    """Evaluate ``systems`` on one task; write ``report.json`` and a TREC run per system to ``output``.
+    keep: Keep = lambda query: True,
+    split: Split = "all",
+) -> Benchmark:
+    """Read one task from a benchmark folder.
 
-    ``only`` and ``without`` choose queries, each ``FIELD=REGEX`` on a field of the query file; ``split`` chooses a
-    part of queries that have parts.
-
-    Raises:
-        BenchmarkError: the folder, a system's name, or a query filter is not valid.
-    """
-    task = load_benchmark(data, source, target, unit, queries, choice(only, without), split)
-    check_systems(systems, task)
-    with serve_temporarily(tables, settings={"DRAGOMAN_RERANKER": MART} if MART in systems else None) as client:
-        report = run_task(client, task, systems, output)
-    Console().print(_screen(report))
-    return report
-
-
-def check_systems(systems: Sequence[str], task: Benchmark) -> None:
-    """Raise :class:`BenchmarkError` for a system that is unknown, or that the task lacks data for."""
-    unknown = [system for system in systems if system not in SYSTEMS]
-    if unknown:
-        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
-    if {*RERANKED} <= {*systems}:
-        raise BenchmarkError(f"a server has one reranker: {' and '.join(RERANKED)} need a run each")
-    if "bm25" in systems and not task.translated_queries:
-        raise BenchmarkError(f"the benchmark has no human translation of its queries into {task.target}: bm25 needs it")
-
-
-def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], output: Path) -> dict[str, Any]:
-    """Evaluate ``systems`` on one task with a running server; write the report and the runs to ``output``."""
-    check_systems(systems, task)
-    asking = SearchClient(client, embeddings=False)
-    name = asking.collection(f"{task.source}-{task.target}-{task.unit}", task.target, task.documents)
-    results = [result for system in systems for result in evaluate(asking, name, task, system)]
-    asking.close()
-    report = _report(task, results)
-    output.mkdir(parents=True, exist_ok=True)
-    for result in results:
-        write_run(output / f"{result.system}.trec", result)
-    (output / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-    return report
-
-
-def choice(only: str | None, without: str | None) -> Keep:
-    """A filter for queries whose field matches ``only`` and not ``without``, each ``FIELD=REGEX``."""
-
-    def matches(choice: str, row: dict[str, Any]) -> bool:
-        name, _, pattern = choice.partition("=")
-        if not pattern:
-            raise BenchmarkError(f"{choice!r}: needs FIELD=REGEX")
-        return re.search(pattern, str(row.get(name, ""))) is not None
-
-    return lambda row: (not only or matches(only, row)) and not (without and matches(without, row))
-
-
-def evaluate(client: SearchClient, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
-    """Run every query of the task through ``/v1/search`` and measure; a reranked system gives two results.
+    ``queries`` names the query file if it isn't the language code; ``keep`` filters queries by their fields; ``split``
+    chooses a part of queries that have parts.
 
     Raises:
-        BenchmarkError: hits of a reranked system were not reranked.
+        BenchmarkError: a file is missing, a line is malformed, or no query that is used has a relevant document.
     """
-    reranked = system in RERANKED
-    fields = {
-        "query_language": task.target if system == "bm25" else task.source,
-        "method": {"bm25": "none", **dict.fromkeys(RERANKED, "psq")}.get(system, system),
-        "rerank": {"depth": DEPTH} | ({"model": MART} if system == MART else {}) if reranked else False,
-    }
-    if system in MODEL_METHODS:
-        wait_for_embeddings(client.client, collection)
-    texts = task.translated_queries if system == "bm25" else task.queries
-    title = f"{task.source}-{task.target} {system}"
-    answers = client.ask(texts, [collection], DEPTH, fields, title, trec=not reranked)
-    if missing := [reason for reason in answers.degraded if reason.startswith("rerank: ")]:
-        raise BenchmarkError("; ".join(missing))
-    runs = {system: answers.run}
-    if reranked:
-        runs[f"{system}-alone"] = {
-            query: dict(sorted(scores.items(), key=lambda scored: -scored[1]))
-            for query, scores in answers.reranked.items()
-        }
-    return [measured(task.qrels, Evaluation(name, run, answers.seconds)) for name, run in runs.items()]
+    parts: set[str | None] = set()
+
+    def is_used(row: dict[str, Any]) -> bool:
+        part = part_of(row)
+        parts.add(part)
+        return (part is None or split in ("all", part)) and keep(row)
+
+    if (folder / "corpus").is_dir():
+        task = _read_judged(folder, source, target, unit, queries or source, is_used)
+    elif _find(folder, f"{target}.jsonl") is not None:
+        task = _read_parallel(folder, source, target, unit, is_used)
+    else:
+        task = _read_sample(folder, source, target, unit, is_used)
+    judged = {query: rels for query, rels in task.qrels.items() if query in task.queries and rels}
+    if not judged:
+        raise BenchmarkError(f"{folder}: no query of {source} has a relevant {unit} in {target}")
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {query: task.queries[query] for query in judged},
+        {query: text for query, text in task.translated_queries.items() if query in judged},
+        task.documents,
+        judged,
+        split if parts - {None} else None,
+    )
 
 
-def measured(qrels: Mapping[str, Mapping[str, int]], result: Evaluation) -> Evaluation:
-    """``result`` with its measures per query."""
-    result.per_query = {name: {} for name in MEASURES}
-    names = {measure: name for name, measure in MEASURES.items()}
-    for metric in ir_measures.iter_calc(list(MEASURES.values()), qrels, result.run):
-        result.per_query[names[metric.measure]][metric.query_id] = metric.value
-    return result
+def part_of(query: Mapping[str, Any]) -> Split | None:
+    """The part that a query's paragraph puts it into, or None if it has no such field."""
+    paragraph = _PARAGRAPH.fullmatch(str(query.get("para", "")))
+    if paragraph is None:
+        return None
+    return "tune" if int(paragraph[1]) < _TUNING_ARTICLES else "test"
 
 
-def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:
-    queries = list(task.queries)
-    best = max(results, key=lambda result: result.mean("MAP@100", queries))
-    return {
-        "source": task.source,
-        "target": task.target,
-        "unit": task.unit,
-        "split": task.split,
-        "queries": len(queries),
-        "documents": len(task.documents),
-        "systems": {
-            result.system: {
-                **{name: round(result.mean(name, queries), 4) for name in MEASURES},
-                "queries_per_second": round(len(result.run) / result.seconds, 1),
-                "p_against_best": None if result is best else p_value(result, best, queries),
-            }
-            for result in results
-        },
-        "p_values": {
-            f"{first.system} against {second.system}": p_value(first, second, queries)
-            for place, first in enumerate(results)
-            for second in results[place + 1 :]
-        },
-    }
+def _read_judged(folder: Path, source: str, target: str, unit: str, name: str, keep: Keep) -> Benchmark:
+    corpus = {line["id"]: line["text"] for line in json_lines(_require(folder, f"corpus/{unit}.{target}.jsonl"))}
+    rows = [row for row in json_lines(_require(folder, f"queries/{name}.jsonl")) if keep(row)]
+    pivot = {row["id"]: row["text_pivot"] for row in rows if row.get("pivot", target) == target and "text_pivot" in row}
+    human = _find(folder, f"queries/{target}.jsonl")
+    if human is not None:
+        by_key = {_key(row): row["text"] for row in json_lines(human)}
+        pivot = {row["id"]: by_key[_key(row)] for row in rows if _key(row) in by_key}
+    judgements = _find(folder, f"qrels/{unit}.{name}.trec") or _require(folder, f"qrels/{name}.trec")
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {row["id"]: row["text"] for row in rows},
+        pivot,
+        corpus,
+        _qrels(judgements, corpus),
+    )
 
 
-def p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
-    """`paired_p` of average precision per query."""
-    return paired_p(*([one.per_query["MAP@100"].get(query, 0.0) for query in queries] for one in (first, second)))
+def _read_parallel(folder: Path, source: str, target: str, unit: str, keep: Keep) -> Benchmark:
+    corpus = {line["id"]: line["text"] for line in json_lines(_require(folder, f"{target}.jsonl"))}
+    rows = [row for row in json_lines(_require(folder, f"{source}.jsonl")) if keep(row)]
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {row["id"]: row["text"] for row in rows},
+        {row["id"]: corpus[row["id"]] for row in rows if row["id"] in corpus},
+        corpus,
+        {row["id"]: {row["id"]: 1} for row in rows if row["id"] in corpus},
+    )
 
 
-def paired_p(first: Sequence[float], second: Sequence[float]) -> float:
-    """p of a two-tailed paired t-test; 1 if nothing differs, not a number for a single pair."""
-    return 1.0 if np.array_equal(first, second) else float(ttest_rel(first, second).pvalue)
+def _read_sample(folder: Path, source: str, target: str, unit: str, keep: Keep) -> Benchmark:
+    corpus = {line["id"]: line["text"] for line in json_lines(_require(folder, f"documents.{target}.jsonl"))}
+    rows = [row for row in json_lines(_require(folder, f"queries.{source}.jsonl")) if keep(row)]
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {row["id"]: row["text"] for row in rows},
+        {},
+        corpus,
+        _qrels(_require(folder, "qrels.trec"), corpus),
+    )
 
 
-def write_run(path: Path, result: Evaluation) -> None:
-    """Write the TREC run of one system."""
-    with path.open("w", encoding="utf-8") as stream:
-        for query, hits in result.run.items():
-            lines = [RunLine("", document, score) for document, score in hits.items()]
-            stream.write(trec_run(query, lines, result.system, alone=True))
+def _key(row: dict[str, Any]) -> str:
+    """The key that a query and its translations share."""
+    return str(row.get("qid") or re.sub(r"^[a-z]{2,3}-", "", row["id"]))
 
 
-def _screen(report: dict[str, Any]) -> ScreenTable:
-    title = "{source} to {target}, {queries} queries, {documents} documents ({unit})".format(**report)
-    table = ScreenTable("system", *MEASURES, "queries/s", "p (MAP, against best)", title=title)
-    for system, values in report["systems"].items():
-        p_value = values["p_against_best"]
-        table.add_row(
-            system,
-            *(f"{values[name]:.4f}" for name in MEASURES),
-            f"{values['queries_per_second']:.1f}",
-            "best" if p_value is None else f"{p_value:.2g}",
-        )
-    return table
+def _find(folder: Path, name: str) -> Path | None:
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+
+
+def _require(folder: Path, name: str) -> Path:
+    path = _find(folder, name)
+    if path is None:
+        raise BenchmarkError(f"{folder}: neither {name} nor {name}.gz exists")
+    return path
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file, plain or gzip, that are not blank, with their numbers."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as stream:
+        for line_number, line in enumerate(stream, 1):
+            if line.strip():
+                yield line_number, line
+
+
+def json_lines(path: Path, needed: Sequence[str] = ("id", "text")) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines, plain or gzip, each of which has the strings `needed`.
+
+    Raises:
+        BenchmarkError: a line that is no such object.
+    """
+    for line_number, line in text_lines(path):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise BenchmarkError(f"{path}:{line_number}: not JSON: {error}") from None
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in needed):
+            named = " and ".join(f'"{name}"' for name in needed)
+            raise BenchmarkError(f"{path}:{line_number}: needs the strings {named}")
+        yield row
+
+
+def _qrels(path: Path, corpus: dict[str, str]) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    for line_number, line in text_lines(path):
+        fields = line.split()
+        if len(fields) != 4 or not re.fullmatch(r"-?\d+", fields[3]):
+            raise BenchmarkError(f"{path}:{line_number}: needs `query 0 document relevance`")
+        if fields[2] in corpus and int(fields[3]) > 0:
+            qrels.setdefault(fields[0], {})[fields[2]] = int(fields[3])
+    return qrels

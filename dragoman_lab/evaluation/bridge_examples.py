@@ -4,50 +4,49 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from dragoman_lab.backbone.config import ConfigError, check_fields
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from dragoman_lab.backbone.config import ConfigError, ConfigTable, NonNegative
 from dragoman_lab.backbone.text_files import TextFile
 from dragoman_lab.evaluation.cloze_examples import files_with
 from dragoman_lab.evaluation.qa_examples import claim_folder
 from dragoman_lab.reasoning.examples import Completion, write_examples
-from dragoman_lab.reasoning.problems import learned, problems
+from dragoman_lab.reasoning.problems import learning_templates, problems
 from dragoman_lab.reasoning.problems.sets import gsm8k, mawps
 
 HELD_OUT = 32
 """One English sentence in so many is for tuning, whatever language its translations are in."""
 PROBLEMS = "problems.jsonl.gz"
-_PLACES = ("parallel", "mawps", "gsm8k")
 CHARACTERS = 10
 """The most characters of a source, as a multiple of `words`: not all languages put spaces between words."""
 
 
-@dataclass(frozen=True)
-class BridgeSources:
+class BridgeSources(ConfigTable):
     """The table `[sources]` of a configuration of `dragoman train layalign`."""
 
     parallel: str = ""
     """Folder of text parallel to English."""
-    languages: list[str] = field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     words: int = 12
     """The most English words of a pair."""
-    least_words: int = 2
+    least_words: Annotated[int, Field(ge=2)] = 2
     """The fewest English words of a pair."""
-    pairs: int = 60_000
+    pairs: PositiveInt = 60_000
     """Pairs of all languages together, as many of each as there are."""
-    english: float = 0.1
+    english: NonNegative = 0.1
     """English sentences that are repeated, as a share of the pairs."""
-    preferred: list[str] = field(default_factory=list)
+    preferred: list[str] = Field(default_factory=list)
     """Beginnings of the names of files that are used up first, in this order."""
-    without: list[str] = field(default_factory=list)
+    without: list[str] = Field(default_factory=list)
     """Beginnings of the names of files that are not used."""
-    tuning_pairs: int = 30
+    tuning_pairs: PositiveInt = 30
     """Of each language, and of the problems."""
-    problems: int = 0
+    problems: NonNegativeInt = 0
     """Generated problems, in English."""
     mawps: str = ""
     """File of MAWPS, but for the fifth to measure by."""
@@ -55,29 +54,22 @@ class BridgeSources:
     """File of GSM8K, of which the problems with few calculations are used."""
     seed: int = 1
 
+    def check(self) -> None:
+        if bool(self.parallel) != bool(self.languages):
+            raise ConfigError("parallel is a folder, and languages is a list of at least one; they go together")
+        if not (self.parallel or self.problems or self.mawps or self.gsm8k):
+            raise ConfigError("there is neither parallel text nor a problem")
+        if self.words < self.least_words:
+            raise ConfigError(f"words must be at least {self.least_words}")
+
     @classmethod
-    def parse(cls, table: Mapping[str, Any], data: Path | None) -> BridgeSources:
-        """
+    def parse_below(cls, table: Any, folder: Path | None) -> Self:
+        """The table `[sources]`, whose files are below `folder`.
+
         Raises:
             ConfigError: an unknown, missing or impossible field.
         """
-        try:
-            check_fields(cls, table)
-        except ConfigError as error:
-            raise ConfigError(f"sources: {error}") from error
-        if bool(table.get("parallel")) != bool(table.get("languages")):
-            raise ConfigError(
-                "sources: parallel is a folder, and languages is a list of at least one; they go together"
-            )
-        if not any(table.get(name) for name in ("parallel", "problems", "mawps", "gsm8k")):
-            raise ConfigError("sources: there is neither parallel text nor a problem")
-        places = {name: str((data or Path()) / str(table[name])) for name in _PLACES if table.get(name)}
-        found = cls(**{**table, **places})
-        bounds = {"least_words": 2, "words": found.least_words, "pairs": 1, "tuning_pairs": 1}
-        for name, least in (bounds | {"english": 0, "problems": 0}).items():
-            if getattr(found, name) < least:
-                raise ConfigError(f"sources: {name} must be at least {least}")
-        return found
+        return cls.parse(table, "sources").below(folder, "parallel", "mawps", "gsm8k")
 
 
 def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: Callable[[], None]) -> None:
@@ -100,11 +92,11 @@ def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: C
         count = sources.pairs // len(sources.languages)
         if language == "en":
             count = int(sources.english * sources.pairs)
-        learned = [one for one in pairs if not held_out(one.answer)]
-        held = [one for one in pairs if held_out(one.answer)]
+        to_learn = [pair for pair in pairs if not is_held_out(pair.answer)]
+        held = [pair for pair in pairs if is_held_out(pair.answer)]
         held = held[: max(count // HELD_OUT, sources.tuning_pairs)]  # of the same files as what is learned
         random.Random(f"{sources.seed} {language} held").shuffle(held)
-        for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, learned[:count])):
+        for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, to_learn[:count])):
             write_examples(path, chosen)
         step()
 
@@ -113,19 +105,21 @@ def _write_problems(sources: BridgeSources, learn: Path, tune: Path) -> None:
     """Problems of all sets, shuffled; those for tuning are generated."""
     if learn.exists() and tune.exists():
         return
-    found = list(islice(problems(learned(), sources.seed), sources.problems))
+    learned = list(islice(problems(learning_templates(), sources.seed), sources.problems))
     if sources.mawps:
-        found += mawps(Path(sources.mawps), measured=False)
+        learned += mawps(Path(sources.mawps), held_out=False)
     if sources.gsm8k:
-        found += gsm8k(Path(sources.gsm8k))
-    random.Random(sources.seed).shuffle(found)
-    known = {one.texts["en"] for one in found}
-    others = (one for one in problems(learned(), sources.seed + 1) if one.texts["en"] not in known)
-    for path, chosen in ((tune, islice(others, sources.tuning_pairs)), (learn, found)):
-        write_examples(path, (Completion(one.texts["en"], "en", one.solution) for one in chosen))
+        learned += gsm8k(Path(sources.gsm8k))
+    random.Random(sources.seed).shuffle(learned)
+    texts = {problem.texts["en"] for problem in learned}
+    others = (
+        problem for problem in problems(learning_templates(), sources.seed + 1) if problem.texts["en"] not in texts
+    )
+    for path, chosen in ((tune, islice(others, sources.tuning_pairs)), (learn, learned)):
+        write_examples(path, (Completion(problem.texts["en"], "en", problem.solution) for problem in chosen))
 
 
-def held_out(english: str) -> bool:
+def is_held_out(english: str) -> bool:
     """Whether a sentence is for tuning."""
     return hashlib.sha256(english.casefold().encode()).digest()[0] % HELD_OUT == 0
 
@@ -137,20 +131,20 @@ def _pairs(sources: BridgeSources, language: str) -> list[Completion]:
     ranks: list[list[Completion]] = [[] for _ in range(len(sources.preferred) + 1)]
     for file in files:
         ranks[_rank(file, sources.preferred)] += _short(file, language, sources)
-    for one in ranks:
-        noise.shuffle(one)
-    return list(dict.fromkeys(one for rank in ranks for one in rank))
+    for pairs in ranks:
+        noise.shuffle(pairs)
+    return list(dict.fromkeys(pair for rank in ranks for pair in rank))
 
 
 def _rank(file: TextFile, preferred: Sequence[str]) -> int:
     name = file.path.name
-    return next((number for number, one in enumerate(preferred) if name.startswith(one)), len(preferred))
+    return next((rank for rank, beginning in enumerate(preferred) if name.startswith(beginning)), len(preferred))
 
 
 def _short(file: TextFile, language: str, sources: BridgeSources) -> Iterator[Completion]:
-    own = file.languages.index(language)
+    column = file.languages.index(language)
     for row in file.rows():
-        source, english = row[own], row[1 - own]
+        source, english = row[column], row[1 - column]
         size = len(english.split())
         short = size <= sources.words and len(source) <= CHARACTERS * sources.words
         if short and size >= sources.least_words and source != english:
@@ -160,7 +154,7 @@ def _short(file: TextFile, language: str, sources: BridgeSources) -> Iterator[Co
 def _english(sources: BridgeSources) -> list[Completion]:
     """English sentences of the pairs of all languages, which stay as they are."""
     noise = random.Random(f"{sources.seed} en")
-    texts = {one.answer for language in sources.languages for one in _pairs(sources, language)}
-    found = [Completion(text, "en", text) for text in sorted(texts)]
-    noise.shuffle(found)
-    return found
+    texts = {pair.answer for language in sources.languages for pair in _pairs(sources, language)}
+    sentences = [Completion(text, "en", text) for text in sorted(texts)]
+    noise.shuffle(sentences)
+    return sentences

@@ -5,29 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self
+
+from pydantic import Field
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.engine.search.request import Method
-from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.config import ConfigError, ConfigTable
 from dragoman_lab.backbone.text_files import text_files
-from dragoman_lab.evaluation.answer_candidates import ENDINGS, AnswerLists, Answers
-from dragoman_lab.evaluation.benchmark import choice
+from dragoman_lab.evaluation.answer_candidates import ENDINGS, AnswerLists, AnswerSource
+from dragoman_lab.evaluation.benchmark import Benchmark, load_benchmark
 from dragoman_lab.evaluation.candidates import (
     Progress,
-    chunked,
+    chunk_documents,
     documents_of,
-    judged,
-    weak,
-    with_translated_documents,
-    with_translated_queries,
+    translate_documents,
+    translate_queries,
+    write_judged_lists,
+    write_weak_lists,
 )
+from dragoman_lab.evaluation.evaluation import choice
 from dragoman_lab.evaluation.local_service import LocalService, local_service
 from dragoman_lab.evaluation.serving import TableFile
-from dragoman_lab.evaluation.test_collection import Benchmark, load_benchmark
 from dragoman_lab.ranking.lists import read_lists
 
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}
@@ -39,8 +41,7 @@ PARTS = 8
 """How many parts to rank for each document."""
 
 
-@dataclass(frozen=True)
-class Judged:
+class JudgedSource(ConfigTable):
     """Queries with judgements, in a benchmark folder as for `dragoman evaluate`."""
 
     data: str
@@ -54,7 +55,7 @@ class Judged:
     """Use the queries' human translations into `target` as queries."""
     word_by_word: bool = False
     """Translate the documents, and separately the queries, word by word into each language by its tables."""
-    languages: list[str] = field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     """With `word_by_word`: the languages to translate into; empty: all. Without: the languages to pair with English."""
     depth: int = 20
     part_words: int | None = None
@@ -63,60 +64,34 @@ class Judged:
     """The first stage that finds and scores the candidates."""
 
 
-@dataclass(frozen=True)
-class MartSources:
+class MartSources(ConfigTable):
     """The table `[sources]` of a training's configuration."""
 
     tables: str
     """Folder of the tables between English and the other languages."""
-    parallel: list[str] = field(default_factory=list)
-    languages: list[str] = field(default_factory=list)
+    parallel: list[str] = Field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     documents: int = 20_000
     queries: int = 8_000
     depth: int = 20
     seed: int = 1
-    judged: list[Judged] = field(default_factory=list)
-    answers: list[Answers] = field(default_factory=list)
-    tuning: list[Judged] = field(default_factory=list)
+    judged: list[JudgedSource] = Field(default_factory=list)
+    answers: list[AnswerSource] = Field(default_factory=list)
+    tuning: list[JudgedSource] = Field(default_factory=list)
     tuning_tables: str | None = None
     """Folder of the tables for tuning; default: `tables`."""
 
     @classmethod
-    def parse(cls, table: Mapping[str, Any], data: Path | None) -> MartSources:
-        """
+    def parse_below(cls, table: Any, folder: Path | None) -> Self:
+        """The table `[sources]`, whose files are below `folder`.
+
         Raises:
             ConfigError: an unknown or missing field, or a value of the wrong type.
         """
-        root = data or Path()
-        given = dict(_checked(cls, table, "sources"))
-        for name in ("judged", "tuning", "answers"):
-            entries = given.get(name, [])
-            if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-                raise ConfigError(f"sources: {name}: is a list of tables")
-            if name == "answers":
-                given[name] = [Answers.parse(one, root) for one in entries]
-                continue
-            made = [Judged(**_checked(Judged, one, f"sources: {name}")) for one in entries]
-            given[name] = [replace(one, data=str(root / one.data)) for one in made]
-        given["parallel"] = [str(root / folder) for folder in given.get("parallel", [])]
-        return cls(**given)
-
-
-def _checked(kind: type[Any], table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    known = {one.name: one for one in fields(kind)}
-    if unknown := sorted(set(table) - set(known)):
-        raise ConfigError(f"{where}: unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
-    for name, value in table.items():
-        expected = str(known[name].type)
-        fitting = {"str": str, "bool": bool, "int": int}.get(expected.removesuffix(" | None"), object)
-        if not isinstance(value, fitting) or (fitting is int and isinstance(value, bool)):
-            raise ConfigError(f"{where}: {name}: {value!r} is not {expected}")
-        if name == "method" and value not in get_args(Method):
-            raise ConfigError(f"{where}: method: {value!r} is not one of {', '.join(get_args(Method))}")
-    kind_needs = {"MartSources": ["tables"], "Judged": ["data", "unit"]}[kind.__name__]
-    if missing := [name for name in kind_needs if name not in table]:
-        raise ConfigError(f"{where}: {missing[0]} is missing")
-    return table
+        sources = cls.parse(table, "sources").below(folder, "parallel")
+        judged, tuning = ([entry.below(folder, "data") for entry in part] for part in (sources.judged, sources.tuning))
+        answers = [entry.below(folder, "sets") for entry in sources.answers]
+        return sources.model_copy(update={"judged": judged, "tuning": tuning, "answers": answers})
 
 
 def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, step: Progress) -> None:
@@ -128,19 +103,21 @@ def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, s
         ConfigError: a table or a set that is missing.
     """
     tokenizer = encoder.tokenizer_checksum
-    for one in sources.judged:
-        if one.source == one.target and not one.word_by_word and not one.languages:
-            with _LazyService(None, one.source) as bench:
-                _judged(one, one.source, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
-    _answers(sources, encoder, lists / "answers", step)
+    for entry in sources.judged:
+        if entry.source == entry.target and not entry.word_by_word and not entry.languages:
+            with _LazyService(None, entry.source) as service:
+                _make_judged_lists(
+                    entry, entry.source, encoder, tokenizer, lists / "judged", service, sources.seed, step
+                )
+    _make_answer_lists(sources, encoder, lists / "answers", step)
     for language in sources.languages:
-        with _LazyService(sources.tables, language) as bench:
-            _weak(sources, language, encoder, tokenizer, lists, bench, step)
-            for one in sources.judged:
-                _judged(one, language, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
-        with _LazyService(sources.tuning_tables or sources.tables, language) as bench:
-            for one in sources.tuning:
-                _judged(one, language, encoder, tokenizer, tuning, bench, sources.seed, step)
+        with _LazyService(sources.tables, language) as service:
+            _make_weak_lists(sources, language, encoder, tokenizer, lists, service, step)
+            for entry in sources.judged:
+                _make_judged_lists(entry, language, encoder, tokenizer, lists / "judged", service, sources.seed, step)
+        with _LazyService(sources.tuning_tables or sources.tables, language) as service:
+            for entry in sources.tuning:
+                _make_judged_lists(entry, language, encoder, tokenizer, tuning, service, sources.seed, step)
 
 
 class _LazyService:
@@ -161,8 +138,8 @@ class _LazyService:
     def get(self) -> LocalService:
         if self._started is None:
             self._started = local_service(list(self._files()))
-            self._bench: LocalService = self._started.__enter__()
-        return self._bench
+            self._service: LocalService = self._started.__enter__()
+        return self._service
 
     def paths(self) -> list[Path]:
         return [file.path for file in self._files()]
@@ -171,10 +148,10 @@ class _LazyService:
         if self._tables is None:
             return
         paths = {suffix: Path(self._tables) / f"en-{self._language}{suffix}.tsv" for suffix in WEIGHTS}
-        found = {suffix: path for suffix, path in paths.items() if path.exists()}
-        if not found:
+        files = {suffix: path for suffix, path in paths.items() if path.exists()}
+        if not files:
             raise ConfigError(f"sources: {self._named}: {self._tables} holds no en-{self._language}.tsv")
-        for suffix, path in found.items():
+        for suffix, path in files.items():
             yield TableFile(path, "en", self._language, weight=WEIGHTS[suffix])
 
 
@@ -193,28 +170,28 @@ def _exists(folder: Path, made_from: str) -> bool:
     """
     if not folder.exists():
         return False
-    known = read_lists(folder).made_from
-    if known is not None and known != made_from:
+    made_before = read_lists(folder).made_from
+    if made_before is not None and made_before != made_from:
         raise ConfigError(
             f"{folder}: these lists were made from other sources or settings: remove them, or choose another folder"
         )
     return True
 
 
-def _weak(
+def _make_weak_lists(
     sources: MartSources,
     language: str,
     encoder: Encoder,
     tokenizer: str,
     lists: Path,
-    bench: _LazyService,
+    service: _LazyService,
     step: Progress,
 ) -> None:
     folders = [path for root in sources.parallel if (path := Path(root) / f"{language}-en").is_dir()]
     if not folders:
         return
     settings = [sources.documents, sources.queries, sources.depth, sources.seed]
-    made_from = _digest(["weak", *settings], [*folders, *bench.paths()])
+    made_from = _digest(["weak", *settings], [*folders, *service.paths()])
     pairs = [
         (a, b) for a, b in (("en", language), (language, "en")) if not _exists(lists / "weak" / f"{a}-{b}", made_from)
     ]
@@ -230,8 +207,8 @@ def _weak(
     ]
     noise.shuffle(documents)
     for source, target in pairs:
-        weak(
-            bench.get(),
+        write_weak_lists(
+            service.get(),
             encoder,
             tokenizer,
             documents,
@@ -246,106 +223,110 @@ def _weak(
         )
 
 
-def _answers(sources: MartSources, encoder: Encoder, folder: Path, step: Progress) -> None:
+def _make_answer_lists(sources: MartSources, encoder: Encoder, folder: Path, step: Progress) -> None:
     names: set[str] = set()
-    for one in sources.answers:
-        made = AnswerLists(one, encoder)
-        wanted: dict[tuple[str | None, str], list[tuple[str, str, str]]] = {}
-        for path in one.sets:
-            for source, target in one.directions(path, sources.languages):
-                name = one.folder(path, source, target)
+    for entry in sources.answers:
+        maker = AnswerLists(entry, encoder)
+        directions_of: dict[tuple[str | None, str], list[tuple[str, str, str]]] = {}
+        for path in entry.sets:
+            for source, target in entry.directions(path, sources.languages):
+                name = entry.folder(path, source, target)
                 if name in names:
                     raise ConfigError(f"sources: answers: two entries make lists {name}: give one of them a name")
                 names.add(name)
-                tables = None if source == target else one.linked_by or sources.tables
-                wanted.setdefault((tables, target if source == "en" else source), []).append((path, source, target))
-        for (tables, language), directions in wanted.items():
-            with _LazyService(tables, language, "answers: linked_by" if one.linked_by else "tables") as bench:
+                tables = None if source == target else entry.linked_by or sources.tables
+                directions_of.setdefault((tables, target if source == "en" else source), []).append(
+                    (path, source, target)
+                )
+        for (tables, language), directions in directions_of.items():
+            with _LazyService(tables, language, "answers: linked_by" if entry.linked_by else "tables") as service:
                 for path, source, target in directions:
-                    _answer_list(sources, one, made, path, source, target, folder, bench, step)
+                    _make_answer_list(sources, entry, maker, path, source, target, folder, service, step)
 
 
-def _answer_list(
+def _make_answer_list(
     sources: MartSources,
-    one: Answers,
-    made: AnswerLists,
+    entry: AnswerSource,
+    maker: AnswerLists,
     path: str,
     source: str,
     target: str,
     folder: Path,
-    bench: _LazyService,
+    service: _LazyService,
     step: Progress,
 ) -> None:
     other = target if source == "en" else source
-    switching = [] if made.switch is None or source == target else [made.switch.path(other)]
-    data = [file for end in ENDINGS if (file := Path(path + end)).exists()]
-    settings = asdict(replace(one, name="", sets=[], languages=[], switched_by="", linked_by=""))
+    switching = [] if maker.switch is None or source == target else [maker.switch.path(other)]
+    inputs = [file for end in ENDINGS if (file := Path(path + end)).exists()]
+    settings = entry.model_copy(
+        update={"name": "", "sets": [], "languages": [], "switched_by": "", "linked_by": ""}
+    ).model_dump()
     by = [(file.name, file.stat().st_size) for file in switching]  # apart from the tables of links, which may be alike
-    made_from = _digest(["answers", settings, sources.seed, by], [*data, *bench.paths()])
-    name = folder / one.folder(path, source, target)
+    made_from = _digest(["answers", settings, sources.seed, by], [*inputs, *service.paths()])
+    name = folder / entry.folder(path, source, target)
     if not _exists(name, made_from):
-        made.write(bench.get(), path, source, target, seed=sources.seed, folder=name, made_from=made_from, step=step)
+        maker.write(service.get(), path, source, target, seed=sources.seed, folder=name, made_from=made_from, step=step)
 
 
-def _judged(
-    one: Judged,
+def _make_judged_lists(
+    entry: JudgedSource,
     language: str,
     encoder: Encoder,
     tokenizer: str,
     folder: Path,
-    bench: _LazyService,
+    service: _LazyService,
     seed: int,
     step: Progress,
 ) -> None:
-    tasks = list(_tasks(one, language, bench, seed))
+    tasks = list(_tasks(entry, language, service, seed))
     if not tasks:
         return  # without starting the service or reading tables
-    settings = asdict(replace(one, data="", languages=[]))
-    if one.method == "psq":
+    settings = entry.model_copy(update={"data": "", "languages": []}).model_dump()
+    if entry.method == "psq":
         del settings["method"]  # which lists had before there was a choice
-    made_from = _digest([settings, seed], [Path(one.data), *bench.paths()])
+    made_from = _digest([settings, seed], [Path(entry.data), *service.paths()])
     for name, make in tasks:
         if _exists(folder / name, made_from):
             continue
         task = make()
-        judged(
-            bench.get(),
+        write_judged_lists(
+            service.get(),
             encoder,
             tokenizer,
             task,
-            depth=one.depth,
+            depth=entry.depth,
             folder=folder / name,
             made_from=made_from,
             step=step,
-            parts=1 if one.part_words is None else PARTS,
-            method=one.method,
+            parts=1 if entry.part_words is None else PARTS,
+            method=entry.method,
         )
 
 
-def _tasks(one: Judged, language: str, bench: _LazyService, seed: int) -> Iterator[tuple[str, Any]]:
+def _tasks(entry: JudgedSource, language: str, service: _LazyService, seed: int) -> Iterator[tuple[str, Any]]:
     """The names and factories of the tasks of one entry for a language."""
 
     def load(source: str, target: str) -> Benchmark:
-        task = load_benchmark(Path(one.data), source, target, one.unit, one.queries, choice(one.only, None))
-        if one.human:
-            judged_ones = {key for found in task.qrels.values() for key in found}
-            documents = {key: text for key, text in task.documents.items() if key in judged_ones}
+        task = load_benchmark(Path(entry.data), source, target, entry.unit, entry.queries, choice(entry.only, None))
+        if entry.human:
+            judged_ids = {key for judgements in task.qrels.values() for key in judgements}
+            documents = {key: text for key, text in task.documents.items() if key in judged_ids}
             task = replace(task, queries=task.translated_queries, documents=documents)
-        return task if one.part_words is None else chunked(task, one.part_words)
+        return task if entry.part_words is None else chunk_documents(task, entry.part_words)
 
     def surface() -> Any:
-        return bench.get().runtime.tables.registry.snapshot.views["en", language].surface
+        return service.get().runtime.tables.registry.snapshot.views["en", language].surface
 
-    name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
-    if one.word_by_word and (not one.languages or language in one.languages):
+    name = Path(entry.data).name + ("" if entry.part_words is None else f"-{entry.part_words}")
+    if entry.word_by_word and (not entry.languages or language in entry.languages):
         drawn = [random.Random(f"{seed} {way}") for way in ("documents", "queries")]
         yield (
             f"{name}-en-{language}",
-            lambda: with_translated_documents(load("en", "en"), language, surface(), drawn[0]),
+            lambda: translate_documents(load("en", "en"), language, surface(), drawn[0]),
         )
-        yield f"{name}-{language}-en", lambda: with_translated_queries(load("en", "en"), language, surface(), drawn[1])
-    elif language in one.languages and not one.word_by_word:
-        yield f"{name}-{one.unit}-en-{language}", lambda: load("en", language)
-        yield f"{name}-{one.unit}-{language}-en", lambda: load(language, "en")
-    elif not one.languages and language in (one.source, one.target):
-        yield f"{name}-{one.unit}-{one.source}-{one.target}", lambda: load(one.source, one.target)
+        yield f"{name}-{language}-en", lambda: translate_queries(load("en", "en"), language, surface(), drawn[1])
+    elif language in entry.languages and not entry.word_by_word:
+        yield f"{name}-{entry.unit}-en-{language}", lambda: load("en", language)
+        yield f"{name}-{entry.unit}-{language}-en", lambda: load(language, "en")
+    elif not entry.languages and language in (entry.source, entry.target):
+        yield f"{name}-{entry.unit}-{entry.source}-{entry.target}", lambda: load(entry.source, entry.target)

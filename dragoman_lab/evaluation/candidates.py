@@ -24,8 +24,8 @@ from dragoman.lexicon.text.tokens import Token, content_terms
 from dragoman.ranking.attention import Words
 from dragoman.ranking.passages import tokenize_texts
 from dragoman_lab.backbone.text_files import TextFile
+from dragoman_lab.evaluation.benchmark import Benchmark
 from dragoman_lab.evaluation.local_service import LocalService
-from dragoman_lab.evaluation.test_collection import Benchmark
 from dragoman_lab.ranking.lists import Candidate, CandidateList, ListsWriter
 
 SENTENCES = (1, 1, 2, 3)
@@ -62,7 +62,11 @@ class Writer:
     """Writes lists with their texts, each document once, and their lexical links."""
 
     def __init__(self, encoder: Encoder, tokenizer: str, source: str, target: str, view: View | None) -> None:
-        self._encoder, self._lists, self._known = encoder, ListsWriter(source, target, tokenizer), dict[str, int]()
+        self._encoder, self._lists, self._text_indices = (
+            encoder,
+            ListsWriter(source, target, tokenizer),
+            dict[str, int](),
+        )
         self._source, self._target, self._view = source, target, view
         self._query_words: list[Token] = []
 
@@ -79,13 +83,15 @@ class Writer:
         if self._source != self._target:
             tokens = linked_words(text, tokens, self._source, self._view)
             self._query_words += tokens
-        found = [Candidate(self._document(key, document), score, is_relevant) for key, score, is_relevant in candidates]
-        self._lists.list(CandidateList(name, self._text(text, words_of(tokens)), found, relevant))
+        listed = [
+            Candidate(self._document(key, document), score, is_relevant) for key, score, is_relevant in candidates
+        ]
+        self._lists.list(CandidateList(name, self._text(text, words_of(tokens)), listed, relevant))
 
     def _document(self, key: str, document: Callable[[str], tuple[str, Words]]) -> int:
-        if key not in self._known:
-            self._known[key] = self._text(*document(key))
-        return self._known[key]
+        if key not in self._text_indices:
+            self._text_indices[key] = self._text(*document(key))
+        return self._text_indices[key]
 
     def _text(self, text: str, words: Words) -> int:
         return self._lists.text(tokenize_texts(self._encoder, [text], [words.spans])[0], words.terms)
@@ -101,10 +107,10 @@ class Writer:
 def documents_of(file: TextFile, most: int, noise: random.Random) -> list[dict[str, Side]]:
     """Documents of neighbouring lines of a parallel file, in both languages, sampled over the whole file."""
     rows = list(file.rows())
-    found: list[dict[str, Side]] = []
+    documents: list[dict[str, Side]] = []
     start = 0
     spare = max(0.0, 1 - most * sum(SENTENCES) / len(SENTENCES) / max(1, len(rows)))
-    while start < len(rows) and len(found) < most:
+    while start < len(rows) and len(documents) < most:
         if noise.random() < spare:
             start += 1
             continue
@@ -112,10 +118,10 @@ def documents_of(file: TextFile, most: int, noise: random.Random) -> list[dict[s
         columns = list(zip(*rows[start : start + count], strict=True))
         start += count
         if max(sum(map(len, lines)) for lines in columns) <= DOCUMENT_CHARS:
-            found.append(
+            documents.append(
                 {language: _side(lines, language) for language, lines in zip(file.languages, columns, strict=True)}
             )
-    return found
+    return documents
 
 
 def _side(lines: Sequence[str], language: str) -> Side:
@@ -138,8 +144,8 @@ def _query(side: Side, noise: random.Random) -> list[Token]:
     return run if len({token.term for token in run if token.term}) >= 2 else []
 
 
-def weak(
-    bench: LocalService,
+def write_weak_lists(
+    service: LocalService,
     encoder: Encoder,
     tokenizer: str,
     documents: Sequence[dict[str, Side]],
@@ -155,44 +161,47 @@ def weak(
 ) -> int:
     """Lists from parallel documents, queries in `source`; returns how many there are."""
     noise = random.Random(seed)
-    made = 0
-    writer = Writer(encoder, tokenizer, source, target, bench.view(source, target))
-    texts = {str(number): one[target].text for number, one in enumerate(documents)}
-    terms = [one[source].terms for one in documents]
-    with bench.collection(target, texts) as collection:
-        for number in noise.sample(range(len(documents)), len(documents)):
-            if made == queries:
+    count = 0
+    writer = Writer(encoder, tokenizer, source, target, service.view(source, target))
+    texts = {str(index): document[target].text for index, document in enumerate(documents)}
+    terms = [document[source].terms for document in documents]
+    with service.collection(target, texts) as collection:
+        for index in noise.sample(range(len(documents)), len(documents)):
+            if count == queries:
                 break
-            side = documents[number][source]
+            side = documents[index][source]
             run = _query(side, noise)
             if not run:
                 continue
             start, end = run[0].start, run[-1].end
             query_terms = frozenset(token.term for token in run if token.term)
-            ranked = bench.rank(side.text[start:end], source, collection, "psq", depth)
+            ranked = service.rank(side.text[start:end], source, collection, "psq", depth)
             scores = dict(ranked)
-            kept = [(str(number), scores.get(str(number), 0.0), True)]
+            chosen = [(str(index), scores.get(str(index), 0.0), True)]
             for key, score in ranked:
-                if int(key) != number and len(query_terms & terms[int(key)]) < COVERED * len(query_terms):
-                    kept.append((key, score, False))
-            if len(kept) < depth // 2:
+                if int(key) != index and len(query_terms & terms[int(key)]) < COVERED * len(query_terms):
+                    chosen.append((key, score, False))
+            if len(chosen) < depth // 2:
                 drawn = noise.sample(range(len(documents)), min(depth, len(documents)))
-                others = (str(other) for other in drawn if other != number)
-                kept += [(other, 0.0, False) for other in islice(others, depth // 2) if other not in scores]
+                others = (str(other) for other in drawn if other != index)
+                chosen += [(other, 0.0, False) for other in islice(others, depth // 2) if other not in scores]
             writer.add(
-                f"{source}-{target}-{number}",
-                (side.text[start:end], [one._replace(start=one.start - start, end=one.end - start) for one in run]),
-                sorted(kept, key=lambda one: -one[1]),
+                f"{source}-{target}-{index}",
+                (
+                    side.text[start:end],
+                    [token._replace(start=token.start - start, end=token.end - start) for token in run],
+                ),
+                sorted(chosen, key=lambda candidate: -candidate[1]),
                 lambda key: (documents[int(key)][target].text, words_of(documents[int(key)][target].tokens)),
             )
-            made += 1
+            count += 1
             step()
     writer.write(folder, made_from)
-    return made
+    return count
 
 
-def judged(
-    bench: LocalService,
+def write_judged_lists(
+    service: LocalService,
     encoder: Encoder,
     tokenizer: str,
     task: Benchmark,
@@ -206,24 +215,25 @@ def judged(
 ) -> None:
     """Lists of a benchmark's queries with the best documents of the first stage `method`, relevant or not.
 
-    With `parts` above 1 the documents are split (see `chunked`): `parts` times `depth` parts are ranked, and the best
-    part of each document is kept. Parts have no judgements: the best part of a relevant document counts as relevant.
+    With `parts` above 1 the documents are split (see `chunk_documents`): `parts` times `depth` parts are ranked, and
+    the best part of each document is kept. Parts have no judgements: the best part of a relevant document counts as
+    relevant.
     """
-    writer = Writer(encoder, tokenizer, task.source, task.target, bench.view(task.source, task.target))
+    writer = Writer(encoder, tokenizer, task.source, task.target, service.view(task.source, task.target))
     queries, documents = analysis(task.source), analysis(task.target)
-    with bench.collection(task.target, task.documents) as collection:
+    with service.collection(task.target, task.documents) as collection:
         if method in ("dense", "hybrid"):
-            bench.embed(collection)
+            service.embed(collection)
         for name, text in task.queries.items():
             relevant = task.qrels[name]
-            ranked = bench.rank(text, task.source, collection, method, parts * depth)
-            found = list(_best_parts(ranked)) if parts > 1 else ranked
+            ranked = service.rank(text, task.source, collection, method, parts * depth)
+            best = list(_best_parts(ranked)) if parts > 1 else ranked
             writer.add(
                 name,
                 (text, queries.tokens(text)),
                 [
                     (key, score, (key.rpartition("#")[0] if parts > 1 else key) in relevant)
-                    for key, score in found[:depth]
+                    for key, score in best[:depth]
                 ],
                 lambda key: (task.documents[key], words_of(documents.tokens(task.documents[key]))),
                 len(relevant),
@@ -232,7 +242,7 @@ def judged(
     writer.write(folder, made_from)
 
 
-def chunked(task: Benchmark, length: int) -> Benchmark:
+def chunk_documents(task: Benchmark, length: int) -> Benchmark:
     """Split documents into parts `id#number` of whole sentences: at most `length` words, or one sentence."""
     parts: dict[str, str] = {}
     for key, text in task.documents.items():
@@ -256,28 +266,32 @@ def _best_parts(ranked: Sequence[tuple[str, float]]) -> Iterator[tuple[str, floa
             yield key, score
 
 
-def word_by_word(text: str, language: str, table: Table, noise: random.Random) -> str:
+def translate_words(text: str, language: str, table: Table, noise: random.Random) -> str:
     """Replace each word of a text that the table has with one of its likely translations.
 
     This turns judgements within one language into approximate cross-lingual ones.
     """
     done, at = [], 0
     for token in content_terms(analysis(language).tokens(text), language):
-        likely = [one for one in table.translations(token.word, best=4) if one.p_forward >= UNLIKELY]
+        likely = [
+            translation for translation in table.translations(token.word, best=4) if translation.p_forward >= UNLIKELY
+        ]
         if likely:
-            word = noise.choices([one.term for one in likely], [one.p_forward for one in likely])[0]
+            word = noise.choices(
+                [translation.term for translation in likely], [translation.p_forward for translation in likely]
+            )[0]
             done += [text[at : token.start], word]
             at = token.end
     return "".join([*done, text[at:]])
 
 
-def with_translated_documents(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
+def translate_documents(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
     """A benchmark in one language with its documents translated word by word into another."""
-    texts = {key: word_by_word(text, task.target, table, noise) for key, text in task.documents.items()}
+    texts = {key: translate_words(text, task.target, table, noise) for key, text in task.documents.items()}
     return replace(task, target=language, documents=texts)
 
 
-def with_translated_queries(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
-    """As :func:`with_translated_documents`, for the queries."""
-    texts = {key: word_by_word(text, task.source, table, noise) for key, text in task.queries.items()}
+def translate_queries(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
+    """As :func:`translate_documents`, for the queries."""
+    texts = {key: translate_words(text, task.source, table, noise) for key, text in task.queries.items()}
     return replace(task, source=language, queries=texts)

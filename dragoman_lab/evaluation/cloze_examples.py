@@ -36,21 +36,21 @@ def files_with(folder: Path, language: str, without: Sequence[str] = ()) -> list
     Raises:
         ConfigError: there are none.
     """
-    found = [file for file in text_files([folder]) if set(file.languages) == {language, "en"}]
-    kept = [file for file in found if not file.path.name.startswith(tuple(without))]
-    if not kept:
+    parallel = [file for file in text_files([folder]) if set(file.languages) == {language, "en"}]
+    usable = [file for file in parallel if not file.path.name.startswith(tuple(without))]
+    if not usable:
         raise ConfigError(f"sources: parallel: {folder} has no text of {language} and en")
-    return kept
+    return usable
 
 
 def clozes(files: Sequence[TextFile], language: str, table: Table, count: int, seed: int) -> Iterator[Example]:
     """At most `count` examples of English and another language, the question in either; `table` is from English."""
     noise = random.Random(f"{seed} cloze {language}")
-    found = list(dict.fromkeys(pair for file in files for pair in _sentences(file, language)))
-    pairs = noise.sample(found, min(KEPT, len(found)))
-    inverse, made = table.inverse(), 0
+    different = list(dict.fromkeys(pair for file in files for pair in _sentences(file, language)))
+    pairs = noise.sample(different, min(KEPT, len(different)))
+    inverse, written = table.inverse(), 0
     for pair in pairs:
-        if made == count:
+        if written == count:
             return
         asked = noise.random() < 0.5
         question, context = pair if asked else (pair[1], pair[0])
@@ -59,20 +59,20 @@ def clozes(files: Sequence[TextFile], language: str, table: Table, count: int, s
         if gap is None:
             continue
         (start, end), (first, last) = gap
-        others = [one[asked] for one in noise.sample(pairs, min(len(pairs), noise.randint(*SENTENCES) - 1))]
+        others = [pair[asked] for pair in noise.sample(pairs, min(len(pairs), noise.randint(*SENTENCES) - 1))]
         place = noise.randint(0, len(others))
-        before = "".join(f"{one} " for one in others[:place])
-        text = before + context + "".join(f" {one}" for one in others[place:])
-        made += 1
+        before = "".join(f"{sentence} " for sentence in others[:place])
+        text = before + context + "".join(f" {sentence}" for sentence in others[place:])
+        written += 1
         answer = (len(before) + first, len(before) + last)
         yield Example(question[:start] + GAP + question[end:], text, *languages, [answer])
 
 
 def _sentences(file: TextFile, language: str) -> Iterator[Pair]:
-    own = file.languages.index(language)
+    column = file.languages.index(language)
     for row in file.rows():
-        if SHORTEST <= len(row[1 - own]) <= LONGEST:
-            yield row[own], row[1 - own]
+        if SHORTEST <= len(row[1 - column]) <= LONGEST:
+            yield row[column], row[1 - column]
 
 
 def _gap(
@@ -82,18 +82,18 @@ def _gap(
     there = [(token.word, (token.start, token.end)) for token in analysis(says).tokens(context)]
     words = [word for word, _ in there]
     places = {word: place for word, place in there if words.count(word) == 1}
-    found = []
+    gaps = []
     for token in content_terms(analysis(asks).tokens(question), asks):
         best = table.translations(token.word, best=2)
-        matching = [one.term for one in best if one.term in places]
+        matching = [translation.term for translation in best if translation.term in places]
         if matching:
-            found.append(((token.start, token.end), places[matching[0]]))
-    return noise.choice(_rarer(found, question)) if found else None
+            gaps.append(((token.start, token.end), places[matching[0]]))
+    return noise.choice(_rarer(gaps, question)) if gaps else None
 
 
 def _rarer(
-    found: Sequence[tuple[tuple[int, int], tuple[int, int]]], text: str
+    gaps: Sequence[tuple[tuple[int, int], tuple[int, int]]], text: str
 ) -> Sequence[tuple[tuple[int, int], tuple[int, int]]]:
     """Words of more than three letters, or all if there are none; numbers and short words tell little."""
-    long = [one for one in found if one[0][1] - one[0][0] > 3 or not text[one[0][0]].isascii()]
-    return long or found
+    long = [gap for gap in gaps if gap[0][1] - gap[0][0] > 3 or not text[gap[0][0]].isascii()]
+    return long or gaps

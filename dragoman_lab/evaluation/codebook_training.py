@@ -6,21 +6,20 @@ A codec for the states of its subwords, and the mean vector of each language's p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.indexes.dense.language_means import LanguageMeans
 from dragoman.indexes.dense.state_codec import StateCodec
-from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.config import ConfigError, ConfigTable
 from dragoman_lab.backbone.text_files import TextFile, text_files
 
 _LONGEST_LINE = 1_000
@@ -28,40 +27,24 @@ _LONGEST_LINE = 1_000
 _SHORTEST_PASSAGE = 20
 
 
-@dataclass(frozen=True)
-class CodebookTraining:
+class CodebookTraining(ConfigTable):
     """The settings; folders are as for the backbone's training."""
 
-    parallel: list[str] = field(default_factory=list)
-    raw: list[str] = field(default_factory=list)
+    parallel: list[str] = Field(default_factory=list)
+    raw: list[str] = Field(default_factory=list)
     encoder: str = "e5-small"
-    layer: int = 8
-    bytes: int = 48
+    layer: NonNegativeInt = 8
+    bytes: PositiveInt = 48
     """Of a subword's codes; a divisor of the encoder's width."""
-    subwords: int = 10_000
+    subwords: PositiveInt = 10_000
     """Of each language."""
-    passages: int = 1_000
+    passages: PositiveInt = 1_000
     """Of each language, for its mean."""
-    seed: int = 1
+    seed: NonNegativeInt = 1
 
-    @classmethod
-    def parse(cls, table: Mapping[str, Any]) -> Self:
-        """
-        Raises:
-            ConfigError: an unknown field, or a value of the wrong type or out of range.
-        """
-        known = cls()
-        for name, value in table.items():
-            if name not in vars(known):
-                raise ConfigError(f"unknown field {name}; known are {', '.join(sorted(vars(known)))}")
-            if type(value) is not type(getattr(known, name)):
-                raise ConfigError(f"{name}: {value!r} is not {type(getattr(known, name)).__name__}")
-        made = cls(**table)
-        if min(made.bytes, made.subwords, made.passages) < 1 or min(made.layer, made.seed) < 0:
-            raise ConfigError("bytes, subwords and passages must be at least 1, layer and seed at least 0")
-        if not made.parallel and not made.raw:
+    def check(self) -> None:
+        if not self.parallel and not self.raw:
             raise ConfigError("parallel or raw must name a folder of text")
-        return made
 
 
 def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[str], None] = print) -> list[Path]:
@@ -124,12 +107,12 @@ def _fidelity(codec: StateCodec, states: NDArray[np.float32]) -> float:
 
 def _texts(settings: CodebookTraining) -> dict[str, list[Iterator[str]]]:
     """The lines of each language, by file, each file in an order of its own."""
-    files = text_files(*([Path(one) for one in folders] for folders in (settings.parallel, settings.raw)))
-    found: dict[str, list[Iterator[str]]] = {}
+    files = text_files(*([Path(folder) for folder in folders] for folders in (settings.parallel, settings.raw)))
+    texts: dict[str, list[Iterator[str]]] = {}
     for file in files:
         for column, language in enumerate(file.languages):
-            found.setdefault(language, []).append(_lines(file, column, Random(f"{settings.seed} {file.path.name}")))
-    return dict(sorted(found.items()))
+            texts.setdefault(language, []).append(_lines(file, column, Random(f"{settings.seed} {file.path.name}")))
+    return dict(sorted(texts.items()))
 
 
 def _lines(file: TextFile, column: int, random: Random) -> Iterator[str]:
@@ -148,23 +131,23 @@ def _states(
     encoder: SentenceEncoder, files: Sequence[Iterator[str]], settings: CodebookTraining
 ) -> NDArray[np.float32]:
     """Unit states (subwords, width) of a language, from its files in turn."""
-    found: list[NDArray[np.float32]] = []
+    states: list[NDArray[np.float32]] = []
     count, lines = 0, _in_turn(files)
     while count < settings.subwords and (some := list(islice(lines, len(files)))):
         part = encoder.encode_tokens(some, "passage", settings.layer)[1]
-        found.extend(one.states for one in part)
-        count += sum(len(one.states) for one in part)
+        states.extend(sentence.states for sentence in part)
+        count += sum(len(sentence.states) for sentence in part)
     empty = np.zeros((0, encoder.width), np.float32)
-    return np.concatenate([empty, *found])[: settings.subwords]
+    return np.concatenate([empty, *states])[: settings.subwords]
 
 
 def _in_turn(files: Sequence[Iterator[str]]) -> Iterator[str]:
     """A line of each file in turn, until all have ended."""
-    left = list(files)
-    while left:
-        for file in list(left):
+    unread = list(files)
+    while unread:
+        for file in list(unread):
             line = next(file, None)
             if line is None:
-                left.remove(file)
+                unread.remove(file)
             else:
                 yield line

@@ -70,9 +70,9 @@ def local_service(tables: Sequence[TableFile]) -> Iterator[LocalService]:
         runtime = Runtime(_settings(Path(folder)))
         try:
             runtime.start()
-            for number, table in enumerate(tables):
+            for index, table in enumerate(tables):
                 upload = Upload(
-                    f"table-{number}", table.source, table.target, kind=table.kind, weight=table.weight, activate=True
+                    f"table-{index}", table.source, table.target, kind=table.kind, weight=table.weight, activate=True
                 )
                 with table.path.open("rb") as stream:
                     runtime.tables.upload(upload, iter(lambda: stream.read(1 << 20), b""))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
 import regex
+from pydantic import Field, NonNegativeInt
 
 from dragoman.engine.settings import Settings
 from dragoman.files.atomic import atomic_file
@@ -18,9 +19,9 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import content_terms
 from dragoman.store.tables.table_reader import read_table
-from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.config import ConfigError, ConfigTable, Share
+from dragoman_lab.evaluation.benchmark import json_lines, part_of
 from dragoman_lab.evaluation.cloze_examples import clozes, files_with
-from dragoman_lab.evaluation.test_collection import json_lines, part_of
 from dragoman_lab.reasoning.examples import Example, write_examples
 
 Progress = Callable[[], None]
@@ -31,62 +32,47 @@ MADE_FROM = "sources.json"
 """What the examples of a folder are made from."""
 
 
-@dataclass(frozen=True)
-class QaSources:
+class QaSources(ConfigTable):
     """The table `[sources]` of a configuration of `dragoman train qa`."""
 
     data: str
     """Folder of `<set>.<language>.jsonl.gz` and `<set>.<language>.contexts.jsonl.gz`."""
-    sets: dict[str, Any]
+    sets: dict[str, NonNegativeInt]
     """The most examples of each set, such as `jaquad.ja`; 0 for all."""
     tables: str
     """Folder of tables `en-<language>.tsv`."""
-    languages: list[str] = field(default_factory=list)
+    languages: Annotated[list[str], Field(min_length=1)]
     """Languages into which English is switched."""
-    question_switched: float = 0.35
+    question_switched: Share = 0.35
     """Share of examples whose question is put into another language."""
-    context_switched: float = 0.3
+    context_switched: Share = 0.3
     """Share of examples whose context is put into another language."""
-    unanswerable: float = 0.1
+    unanswerable: Share = 0.1
     """Share of examples whose question meets a neighbouring context without its answer."""
     parallel: str = ""
     """Folder of text parallel to English, of which questions with a gap are made; see `cloze_examples`."""
-    parallel_examples: int = 0
+    parallel_examples: NonNegativeInt = 0
     """The most questions of each of `languages` that are made of parallel text."""
-    parallel_without: list[str] = field(default_factory=list)
+    parallel_without: list[str] = Field(default_factory=list)
     """Beginnings of the names of files that are not used for them."""
     tuning: str = ""
     """Folder of XQuAD-R, of whose questions for tuning some are used."""
-    tuning_languages: list[str] = field(default_factory=list)
+    tuning_languages: list[str] = Field(default_factory=list)
     tuning_examples: int = 400
     seed: int = 1
 
+    def check(self) -> None:
+        if self.parallel_examples and not self.parallel:
+            raise ConfigError("parallel is missing, of which parallel_examples are made")
+
     @classmethod
-    def parse(cls, table: Mapping[str, Any], data: Path | None) -> QaSources:
-        """
+    def parse_below(cls, table: Any, folder: Path | None) -> Self:
+        """The table `[sources]`, whose files are below `folder`.
+
         Raises:
             ConfigError: an unknown, missing or impossible field.
         """
-        known = {one.name for one in fields(cls)}
-        if unknown := sorted(set(table) - known):
-            raise ConfigError(f"sources: unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
-        for name in ("data", "sets", "tables"):
-            if name not in table:
-                raise ConfigError(f"sources: {name} is missing")
-        for name in ("question_switched", "context_switched", "unanswerable"):
-            share = table.get(name, 0.0)
-            if not isinstance(share, int | float) or not 0 <= share <= 1:
-                raise ConfigError(f"sources: {name}: {share!r} is not a share between 0 and 1")
-        if not isinstance(table["sets"], dict) or not table.get("languages"):
-            raise ConfigError("sources: sets is a table of numbers, and languages is a list of at least one")
-        root = data or Path()
-        given = dict(table)
-        if given.get("parallel_examples") and not given.get("parallel"):
-            raise ConfigError("sources: parallel is missing, of which parallel_examples are made")
-        for name in ("data", "parallel", "tuning"):
-            if given.get(name):
-                given[name] = str(root / str(given[name]))
-        return cls(**given)
+        return cls.parse(table, "sources").below(folder, "data", "parallel", "tuning")
 
 
 def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) -> None:
@@ -102,32 +88,34 @@ def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) ->
     for name, most in sorted(sources.sets.items()):
         path = examples / f"{name}.jsonl.gz"
         if not path.exists():
-            write_examples(path, counted(_switched(sources, name, int(most), switch), step))
+            write_examples(path, count_steps(_switch_examples(sources, name, most, switch), step))
     for language in sources.languages if sources.parallel_examples else ():
         path = examples / f"parallel.{language}.jsonl.gz"
         if not path.exists():
-            write_examples(path, counted(_clozes(sources, language, switch), step))
+            write_examples(path, count_steps(_clozes(sources, language, switch), step))
     path = tuning / "tuning.jsonl.gz"
     if sources.tuning and not path.exists():
-        found = tuning_examples(Path(sources.tuning), sources.tuning_languages, sources.tuning_examples, sources.seed)
-        write_examples(path, counted(found, step))
+        tuning_rows = tuning_examples(
+            Path(sources.tuning), sources.tuning_languages, sources.tuning_examples, sources.seed
+        )
+        write_examples(path, count_steps(tuning_rows, step))
 
 
-def claim_folder(sources: Any, folder: Path) -> None:
+def claim_folder(sources: ConfigTable, folder: Path) -> None:
     """Write into a folder what its examples are made from, or see that it is the same.
 
     Raises:
         ConfigError: it holds examples of other sources.
     """
-    path, made_from = folder / MADE_FROM, json.dumps(asdict(sources), indent=2, sort_keys=True) + "\n"
-    if path.exists() and path.read_text(encoding="utf-8") != made_from:
+    path, made_from = folder / MADE_FROM, sources.model_dump()
+    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != made_from:
         raise ConfigError(f"{folder}: its examples were made from other sources: remove them, or choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as unfinished:
-        unfinished.write_text(made_from, encoding="utf-8")
+        unfinished.write_text(json.dumps(made_from, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def counted(examples: Iterator[Example], step: Progress) -> Iterator[Example]:
+def count_steps(examples: Iterator[Example], step: Progress) -> Iterator[Example]:
     for example in examples:
         step()
         yield example
@@ -147,21 +135,21 @@ def dataset(folder: Path, name: str) -> list[Example]:
     language = name.rpartition(".")[2]
     language = TRADITIONAL.get(language, language)
     texts = {row["id"]: row["text"] for row in json_lines(contexts)}
-    found = []
+    examples = []
     for row in json_lines(questions, ("question", "context_id")):
-        answers = [(one["start"], one["start"] + len(one["text"])) for one in row["answers"]]
-        found.append(Example(row["question"], texts[row["context_id"]], language, language, answers))
-    return found
+        answers = [(answer["start"], answer["start"] + len(answer["text"])) for answer in row["answers"]]
+        examples.append(Example(row["question"], texts[row["context_id"]], language, language, answers))
+    return examples
 
 
-def _switched(sources: QaSources, name: str, most: int, switch: Switch) -> Iterator[Example]:
+def _switch_examples(sources: QaSources, name: str, most: int, switch: Switch) -> Iterator[Example]:
     noise = random.Random(f"{sources.seed} {name}")
     examples = dataset(Path(sources.data), name)
     chosen = sorted(noise.sample(range(len(examples)), min(most or len(examples), len(examples))))
-    for number in chosen:
-        example = examples[number]
+    for index in chosen:
+        example = examples[index]
         if example.answers and noise.random() < sources.unanswerable:
-            example = _unanswerable(examples, number, noise)
+            example = _make_unanswerable(examples, index, noise)
         drawn = noise.random()
         if drawn < sources.question_switched:
             example = switch.question(example, noise)
@@ -175,16 +163,16 @@ def _clozes(sources: QaSources, language: str, switch: Switch) -> Iterator[Examp
     return clozes(files, language, switch.table("en", language), sources.parallel_examples, sources.seed)
 
 
-def _unanswerable(examples: list[Example], number: int, noise: random.Random) -> Example:
+def _make_unanswerable(examples: list[Example], index: int, noise: random.Random) -> Example:
     """A question with the nearest other context that lacks its answers."""
-    own = examples[number]
-    texts = {own.context[start:end].lower() for start, end in own.answers}
+    example = examples[index]
+    texts = {example.context[start:end].lower() for start, end in example.answers}
     direction = noise.choice((1, -1))
     for distance in range(1, 200):
-        other = examples[(number + direction * distance) % len(examples)].context
-        if other != own.context and not any(text in other.lower() for text in texts):
-            return replace(own, context=other, answers=[])
-    return own
+        other = examples[(index + direction * distance) % len(examples)].context
+        if other != example.context and not any(text in other.lower() for text in texts):
+            return replace(example, context=other, answers=[])
+    return example
 
 
 def tuning_examples(
@@ -198,10 +186,14 @@ def tuning_examples(
         rows = json_lines(folder / "queries" / f"{language}.jsonl.gz")
         questions[language] = {row["qid"]: row for row in rows if part_of(row) == split}
         texts |= {row["id"]: row["text"] for row in json_lines(folder / "corpus" / f"paragraph.{language}.jsonl.gz")}
-    ids = sorted(set.intersection(*(set(one) for one in questions.values())))
-    for number in range(count):
-        target = languages[number % len(languages)]
-        source = target if number // len(languages) % 2 else noise.choice([one for one in languages if one != target])
+    ids = sorted(set.intersection(*(set(by_id) for by_id in questions.values())))
+    for index in range(count):
+        target = languages[index % len(languages)]
+        source = (
+            target
+            if index // len(languages) % 2
+            else noise.choice([language for language in languages if language != target])
+        )
         if source != target and noise.random() < 0.5:
             source, target = ("en", target) if target != "en" else (source, "en")
         key = noise.choice(ids)
@@ -220,19 +212,21 @@ class Switch:
 
     def text(self, text: str, target: str, noise: random.Random) -> str:
         """An English text in another language, or as it is."""
-        return self.marked(text, target, noise, [])[0]
+        return self.text_with_spans(text, target, noise, [])[0]
 
-    def marked(
+    def text_with_spans(
         self, text: str, target: str, noise: random.Random, spans: list[tuple[int, int]]
     ) -> tuple[str, list[tuple[int, int]]]:
         """An English text in another language, or as it is, and the places of its spans there."""
-        return (text, spans) if target == "en" else switched(text, "en", self.table("en", target), noise, 1.0, spans)
+        return (
+            (text, spans) if target == "en" else switch_words(text, "en", self.table("en", target), noise, 1.0, spans)
+        )
 
     def question(self, example: Example, noise: random.Random) -> Example:
         """The example with its question in another language: of English, any one; of others, English."""
         target = noise.choice(self._languages) if example.question_language == "en" else "en"
         table = self.table(example.question_language, target)
-        text, _ = switched(example.question, example.question_language, table, noise, 1.0, [])
+        text, _ = switch_words(example.question, example.question_language, table, noise, 1.0, [])
         return replace(example, question=text, question_language=target)
 
     def context(self, example: Example, noise: random.Random) -> Example:
@@ -243,10 +237,10 @@ class Switch:
         language = example.context_language
         target = noise.choice(self._languages) if language == "en" else "en"
         table = self.table(language, target)
-        text, answers = switched(example.context, language, table, noise, noise.uniform(0.5, 1.0), example.answers)
+        text, answers = switch_words(example.context, language, table, noise, noise.uniform(0.5, 1.0), example.answers)
         example = replace(example, context=text, answers=answers, context_language=target)
         if language == "en" and noise.random() < 0.5:
-            question, _ = switched(example.question, "en", table, noise, 1.0, [])
+            question, _ = switch_words(example.question, "en", table, noise, 1.0, [])
             example = replace(example, question=question, question_language=target)
         return example
 
@@ -259,8 +253,8 @@ class Switch:
         other = target if source == "en" else source
         if other not in self._tables:
             self._tables[other] = read_table(file_parts(self.path(other)), "en", other, "tsv", Settings.load()).table
-        found = self._tables[other]
-        return found if source == "en" else found.inverse()
+        table = self._tables[other]
+        return table if source == "en" else table.inverse()
 
     def path(self, language: str) -> Path:
         """The file of a language's table: the one that was trained, or without it the dictionary.
@@ -269,13 +263,13 @@ class Switch:
             ConfigError: neither is there.
         """
         paths = [self._folder / f"en-{language}{kind}.tsv" for kind in ("", ".dictionary")]
-        found = next((path for path in paths if path.exists()), None)
-        if found is None:
+        usable = next((path for path in paths if path.exists()), None)
+        if usable is None:
             raise ConfigError(f"sources: {self._field}: {paths[0]} is missing")
-        return found
+        return usable
 
 
-def switched(
+def switch_words(
     text: str, language: str, table: Table, noise: random.Random, share: float, spans: list[tuple[int, int]]
 ) -> tuple[str, list[tuple[int, int]]]:
     """A text with a share of its words translated, and the places of `spans` in it.
@@ -308,10 +302,14 @@ def _segments(
     """The text from beginning to end in segments: translated words, and what is between them, which stays (None)."""
     at = 0
     for token in content_terms(analysis(language).tokens(text), language):
-        likely = [one for one in table.translations(token.word, best=4) if one.p_forward >= UNLIKELY]
+        likely = [
+            translation for translation in table.translations(token.word, best=4) if translation.p_forward >= UNLIKELY
+        ]
         if not likely or noise.random() >= share or any(token.start < place < token.end for place in within):
             continue
-        word = noise.choices([one.term for one in likely], [one.p_forward for one in likely])[0]
+        word = noise.choices(
+            [translation.term for translation in likely], [translation.p_forward for translation in likely]
+        )[0]
         if text[token.start].isupper():
             word = word[:1].upper() + word[1:]
         if at < token.start:

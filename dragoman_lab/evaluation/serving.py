@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from dragoman.lexicon.table.compose import Kind
-from dragoman_lab.evaluation.test_collection import BenchmarkError
+from dragoman_lab.evaluation.benchmark import BenchmarkError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ def serve_temporarily(
             str(port),
         ]
         command += ["--host", "127.0.0.1"]
-        own = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_DATABASE_URL"}
-        own["DRAGOMAN_CONFIG"] = os.devnull  # the file in the working directory belongs to another service
-        own.setdefault("DRAGOMAN_RERANK_SECONDS", "60")  # results must not depend on the load of the machine
-        own |= settings or {}
+        environment = {name: variable for name, variable in os.environ.items() if name != "DRAGOMAN_DATABASE_URL"}
+        environment["DRAGOMAN_CONFIG"] = os.devnull  # the file in the working directory belongs to another service
+        environment.setdefault("DRAGOMAN_RERANK_SECONDS", "60")  # results must not depend on the load of the machine
+        environment |= settings or {}
         log = Path(folder) / "server.log"
         with log.open("wb") as output:
-            server = subprocess.Popen(command, env=own, stdout=output, stderr=subprocess.STDOUT)
+            server = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
                 _wait(client, server, log)
@@ -93,11 +93,11 @@ def _upload_missing(client: httpx.Client, tables: Sequence[TableFile]) -> None:
     Raises:
         BenchmarkError: it has others, which would change what is searched.
     """
-    wanted = {f"{one.source}-{one.target}-{one.kind}-{_checksum(one.path)[:12]}": one for one in tables}
-    had = {one["name"] for one in checked(client.get("/v1/tables")).json()["tables"]}
-    if other := sorted(had - set(wanted)):
+    needed = {f"{table.source}-{table.target}-{table.kind}-{_checksum(table.path)[:12]}": table for table in tables}
+    had = {table["name"] for table in require_success(client.get("/v1/tables")).json()["tables"]}
+    if other := sorted(had - set(needed)):
         raise BenchmarkError(f"the data directory has other tables, such as {other[0]}: name another folder")
-    for name, table in wanted.items():
+    for name, table in needed.items():
         if name not in had:
             _upload(client, name, table)
 
@@ -117,7 +117,7 @@ def _upload(client: httpx.Client, name: str, table: TableFile) -> None:
         "activate": True,
     }
     with table.path.open("rb") as stream:
-        checked(client.put(f"/v1/tables/{name}", params=parameters, content=stream))
+        require_success(client.put(f"/v1/tables/{name}", params=parameters, content=stream))
 
 
 def post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:
@@ -126,10 +126,10 @@ def post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:
     Raises:
         BenchmarkError: the response is an error.
     """
-    return checked(client.post(path, **arguments))
+    return require_success(client.post(path, **arguments))
 
 
-def checked(response: httpx.Response) -> httpx.Response:
+def require_success(response: httpx.Response) -> httpx.Response:
     """``response``, unless it is an error.
 
     Raises:

@@ -15,7 +15,7 @@ from dragoman.ranking.passages import TokenizedText
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import Source
-from dragoman_lab.backbone.vocabulary import smoothed
+from dragoman_lab.backbone.vocabulary import smooth_shares
 from dragoman_lab.ranking.lists import CandidateList, Lists, checksum_of
 
 
@@ -38,7 +38,9 @@ class Examples:
     @property
     def tokens(self) -> int:
         """Number of subwords of all queries and documents; each query counts once."""
-        return sum(len(one.query.ids) + sum(len(text.ids) for text in one.documents) for one in self.examples)
+        return sum(
+            len(example.query.ids) + sum(len(text.ids) for text in example.documents) for example in self.examples
+        )
 
 
 def examples_of(
@@ -68,9 +70,9 @@ def examples_of(
     weights = weights / weights.sum()
 
     def draw(start: Position) -> Iterator[tuple[Position, Examples]]:
-        number = start.round
+        turn = start.round
         while True:
-            random = np.random.default_rng([seed, number])
+            random = np.random.default_rng([seed, turn])
             drawn = []
             for name in random.choice(names, queries, p=weights):
                 candidates = sets[name][int(random.choice(usable[name]))]
@@ -78,43 +80,45 @@ def examples_of(
                 if unlinked:
                     example = replace(example, links=_drop_links(example.links, unlinked, random))
                 drawn.append(example)
-            number += 1
-            yield Position(number), Examples(drawn)
+            turn += 1
+            yield Position(turn), Examples(drawn)
 
     return Source(checksum_of([sets[name] for name in names]), draw)
 
 
 def _usable(lists: Lists) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    answers = (([one.relevant for one in lists[number].candidates]) for number in range(len(lists)))
-    return np.flatnonzero([any(found) and not all(found) for found in answers])
+    answers = (([candidate.relevant for candidate in lists[index].candidates]) for index in range(len(lists)))
+    return np.flatnonzero([any(relevances) and not all(relevances) for relevances in answers])
 
 
 def _example(
     lists: Lists,
-    one: CandidateList,
+    query_list: CandidateList,
     documents: int,
     direction: Direction,
     placebo: bool,
     random: np.random.Generator,
 ) -> Example:
-    relevant = [candidate for candidate in one.candidates if candidate.relevant]
-    others = [candidate for candidate in one.candidates if not candidate.relevant]
+    relevant = [candidate for candidate in query_list.candidates if candidate.relevant]
+    others = [candidate for candidate in query_list.candidates if not candidate.relevant]
     chosen = [relevant[random.integers(len(relevant))]]
-    chosen += [others[number] for number in random.permutation(len(others))[: documents - 1]]
+    chosen += [others[index] for index in random.permutation(len(others))[: documents - 1]]
     return Example(
-        lists.text(one.query),
+        lists.text(query_list.query),
         [lists.text(candidate.text) for candidate in chosen],
         [candidate.score for candidate in chosen],
-        lists.links(one.query, [candidate.text for candidate in chosen], direction, placebo),
+        lists.links(query_list.query, [candidate.text for candidate in chosen], direction, placebo),
     )
 
 
 def _drop_links(links: Sequence[Links], share: float, random: np.random.Generator) -> list[Links]:
     """Remove the links of randomly chosen query words, the same in every document."""
-    words = max((int(one.left.max()) + 1 for one in links if len(one.left)), default=0)
+    words = max((int(link.left.max()) + 1 for link in links if len(link.left)), default=0)
     dropped = random.random(words) < share
-    masks = [~dropped[one.left] for one in links]
-    return [Links(one.left[kept], one.right[kept], one.weights[kept]) for one, kept in zip(links, masks, strict=True)]
+    masks = [~dropped[link.left] for link in links]
+    return [
+        Links(link.left[mask], link.right[mask], link.weights[mask]) for link, mask in zip(links, masks, strict=True)
+    ]
 
 
 def sizes(sets: Mapping[str, Lists]) -> dict[str, int]:
@@ -126,7 +130,7 @@ def weighted_shares(
     counts: Mapping[str, int], smoothing: float, weights: Sequence[tuple[str, float]] = ()
 ) -> dict[str, float]:
     """Shares by count to the power of `smoothing`; `weights` multiply those of sets whose name has a given prefix."""
-    shares = smoothed(counts, smoothing)
+    shares = smooth_shares(counts, smoothing)
     for prefix, weight in weights:
         shares |= {name: share * weight for name, share in shares.items() if name.startswith(prefix)}
     total = sum(shares.values())

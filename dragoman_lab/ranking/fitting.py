@@ -71,12 +71,15 @@ class Fit:
 
     def maps(self) -> dict[str, dict[str, float]]:
         """MAP by combination, of each set and their `mean`."""
-        found = {name: {one: self.map(one, weights) for one in self.sets} for name, weights in self.chosen.items()}
-        return {name: {**maps, "mean": float(np.mean(list(maps.values())))} for name, maps in found.items()}
+        maps_of_sets = {
+            name: {set_name: self.map(set_name, weights) for set_name in self.sets}
+            for name, weights in self.chosen.items()
+        }
+        return {name: {**maps, "mean": float(np.mean(list(maps.values())))} for name, maps in maps_of_sets.items()}
 
     def map(self, name: str, weights: Weights) -> float:
         """MAP of one set with these weights."""
-        return float(np.mean([one.average_precision(weights) for one in self.sets[name]]))
+        return float(np.mean([question.average_precision(weights) for question in self.sets[name]]))
 
 
 def fit(model: Mart, about: RerankerAbout, tuning: Mapping[str, Lists], *, queries: int) -> tuple[RerankerAbout, Fit]:
@@ -88,11 +91,11 @@ def fit(model: Mart, about: RerankerAbout, tuning: Mapping[str, Lists], *, queri
     scorer = Scorer(model)
     tuning = {name: lists for name, lists in tuning.items() if len(lists)}
     sets = {name: list(_questions(scorer, lists, about, queries)) for name, lists in tuning.items()}
-    pairs = {name: f"{one.source}-{one.target}" for name, one in tuning.items()}
-    return fitted(about, sets, pairs, WEIGHTS, SHARE_WEIGHTS)
+    pairs = {name: f"{lists.source}-{lists.target}" for name, lists in tuning.items()}
+    return fit_questions(about, sets, pairs, WEIGHTS, SHARE_WEIGHTS)
 
 
-def fitted(
+def fit_questions(
     about: RerankerAbout,
     sets: Mapping[str, list[Question]],
     pairs: Mapping[str, str],
@@ -106,30 +109,30 @@ def fitted(
     """
     if not sets:
         raise ListsError("no tuning list to fit weights on")
-    found = Fit(sets, _chosen(sets, first_stage_weights, share_weights))
-    alone = _standalone(found)
+    result = Fit(sets, _choose_weights(sets, first_stage_weights, share_weights))
+    alone = _standalone(result)
     about = replace(
         about,
-        first_stage_weight=float(f"{alone.scale * found.chosen['all'].first_stage:.4g}"),
+        first_stage_weight=float(f"{alone.scale * result.chosen['all'].first_stage:.4g}"),
         standalone=alone,
-        not_for=_without_gain(found, pairs),
+        not_for=_without_gain(result, pairs),
     )
-    return about, found
+    return about, result
 
 
 def _questions(scorer: Scorer, lists: Lists, about: RerankerAbout, queries: int) -> Iterator[Question]:
     rows = rows_of_lists(scorer, lists, depth=DEPTH, queries=queries, direction=about.direction, placebo=about.placebo)
-    for one, documents in rows:
+    for query_list, documents in rows:
         yield Question(
-            np.asarray([candidate.score for candidate in one.candidates]),
+            np.asarray([candidate.score for candidate in query_list.candidates]),
             np.asarray(scorer.scores(documents)),
             np.asarray(scorer.shares(documents)),
-            [candidate.relevant for candidate in one.candidates],
-            one.relevant,
+            [candidate.relevant for candidate in query_list.candidates],
+            query_list.relevant,
         )
 
 
-def _chosen(
+def _choose_weights(
     sets: Mapping[str, list[Question]], first_stage_weights: Sequence[float], share_weights: Sequence[float]
 ) -> dict[str, Weights]:
     """The best weights of each combination.
@@ -140,7 +143,9 @@ def _chosen(
     pairs = []
     for share in share_weights:
         alone = Weights(1.0, share=share)
-        pairs.append((best_weights(sets, [alone._replace(first_stage=one) for one in first_stage_weights]), alone))
+        pairs.append(
+            (best_weights(sets, [alone._replace(first_stage=weight) for weight in first_stage_weights]), alone)
+        )
     combined, standalone = max(pairs, key=lambda pair: sum(_mean(sets, weights) for weights in pair))
     structured = [Weights(0.0, weight, share) for weight, share in product(first_stage_weights, share_weights)]
     return {
@@ -160,30 +165,32 @@ def best_weights(sets: Mapping[str, list[Question]], weights: list[Weights]) -> 
 
 
 def _mean(sets: Mapping[str, list[Question]], weights: Weights) -> float:
-    found = Fit(sets, {})
-    return float(np.mean([found.map(name, weights) for name in sets]))
+    all_sets = Fit(sets, {})
+    return float(np.mean([all_sets.map(name, weights) for name in sets]))
 
 
-def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
+def _without_gain(result: Fit, pairs: Mapping[str, str]) -> list[str]:
     """The language pairs (`pairs` maps each set to its pair) without a gain over the first stage."""
-    maps = found.maps()
+    maps = result.maps()
     gains: dict[str, float] = {}
     for name, pair in pairs.items():
         gains[pair] = gains.get(pair, 0.0) + maps["all"][name] - maps["first stage"][name]
     return sorted(pair for pair, gain in gains.items() if gain <= 0)
 
 
-def _standalone(found: Fit) -> StandaloneAbout:
+def _standalone(result: Fit) -> StandaloneAbout:
     """The standalone settings with fitted scale and offset."""
-    weights = found.chosen["standalone"]
-    relevant = [one for questions in found.sets.values() for question in questions for one in question.relevant]
-    scale, offset = calibration(_scores(found, weights), relevant)
+    weights = result.chosen["standalone"]
+    relevant = [
+        is_relevant for questions in result.sets.values() for question in questions for is_relevant in question.relevant
+    ]
+    scale, offset = calibration(_scores(result, weights), relevant)
     return StandaloneAbout(weights.share, float(f"{scale:.4g}"), round(offset, 4))
 
 
-def _scores(found: Fit, weights: Weights) -> Floats:
+def _scores(result: Fit, weights: Weights) -> Floats:
     """The scores of all candidates."""
-    return np.concatenate([one.scores(weights) for questions in found.sets.values() for one in questions])
+    return np.concatenate([question.scores(weights) for questions in result.sets.values() for question in questions])
 
 
 def calibration(scores: Floats, relevant: Sequence[bool]) -> tuple[float, float]:
@@ -198,9 +205,9 @@ def calibration(scores: Floats, relevant: Sequence[bool]) -> tuple[float, float]
     def loss() -> Tensor:
         optimizer.zero_grad()
         logits = fitted[0].exp() * values - fitted[1]
-        value = balanced_cross_entropy(logits, labels) + _REGULARISATION * fitted[0].square()
-        value.backward()  # type: ignore[no-untyped-call]
-        return value
+        penalised = balanced_cross_entropy(logits, labels) + _REGULARISATION * fitted[0].square()
+        penalised.backward()  # type: ignore[no-untyped-call]
+        return penalised
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     log_scale, offset = fitted.detach().tolist()

@@ -69,14 +69,14 @@ class Lists:
     def __len__(self) -> int:
         return len(self._names)
 
-    def __getitem__(self, number: int) -> CandidateList:
-        begin, end = (int(self._arrays["list_ends"][index]) for index in (number, number + 1))
+    def __getitem__(self, index: int) -> CandidateList:
+        begin, end = (int(self._arrays["list_ends"][place]) for place in (index, index + 1))
         columns = (self._arrays[name][begin:end].tolist() for name in ("candidates", "scores", "relevance"))
         return CandidateList(
-            self._names[number],
-            int(self._arrays["queries"][number]),
+            self._names[index],
+            int(self._arrays["queries"][index]),
             [Candidate(text, score, bool(relevant)) for text, score, relevant in zip(*columns, strict=True)],
-            int(self._arrays["relevant"][number]),
+            int(self._arrays["relevant"][index]),
         )
 
     @property
@@ -84,9 +84,9 @@ class Lists:
         """The terms of all texts."""
         return frozenset(self._terms)
 
-    def text(self, number: int) -> TokenizedText:
+    def text(self, index: int) -> TokenizedText:
         """A tokenized text."""
-        begin, end = (int(self._arrays["id_ends"][index]) for index in (number, number + 1))
+        begin, end = (int(self._arrays["id_ends"][place]) for place in (index, index + 1))
         return TokenizedText(
             self._arrays["ids"][begin:end].tolist(), self._arrays["pieces"][begin:end].astype(np.int64)
         )
@@ -98,8 +98,8 @@ class Lists:
         reference = TranslationReference(self._words(query), self._table, direction=direction, extra=self._extra_links)
         return [reference.links(self._words(text)) for text in texts]
 
-    def _words(self, number: int) -> Words:
-        begin, end = (int(self._arrays["term_ends"][index]) for index in (number, number + 1))
+    def _words(self, index: int) -> Words:
+        begin, end = (int(self._arrays["term_ends"][place]) for place in (index, index + 1))
         return Words([self._terms[term] for term in self._arrays["terms"][begin:end].tolist()], [])
 
 
@@ -115,7 +115,7 @@ class ListsWriter:
         self._lists: list[CandidateList] = []
 
     def text(self, text: TokenizedText, terms: Sequence[str]) -> int:
-        """Add a text and its words' terms; its number."""
+        """Add a text and its words' terms, and return its index."""
         self._columns["ids"] += text.ids
         self._columns["pieces"] += text.pieces.tolist()
         self._columns["terms"] += [self._terms.setdefault(term, len(self._terms)) for term in terms]
@@ -123,9 +123,9 @@ class ListsWriter:
         self._ends["term_ends"].append(len(self._columns["terms"]))
         return len(self._ends["id_ends"]) - 2
 
-    def list(self, one: CandidateList) -> None:
+    def list(self, query_list: CandidateList) -> None:
         """Add a list over texts that were added."""
-        self._lists.append(one)
+        self._lists.append(query_list)
 
     @property
     def terms(self) -> Collection[str]:
@@ -147,22 +147,22 @@ class ListsWriter:
         digest = hashlib.sha256(json.dumps(self._about).encode())
         for name in sorted(arrays):
             digest.update(np.ascontiguousarray(arrays[name]).data)
-        own = _restricted(table, self._terms) if table is not None else None
-        digest.update(json.dumps([list(self._terms), [one.name for one in self._lists], extra]).encode())
-        for array in _numbers(own):
+        used_table = _restrict(table, self._terms) if table is not None else None
+        digest.update(json.dumps([list(self._terms), [query_list.name for query_list in self._lists], extra]).encode())
+        for array in _numbers(used_table):
             digest.update(np.ascontiguousarray(array).data)
         about = self._about | {
             "checksum": digest.hexdigest(),
             "made_from": made_from,
             "terms": list(self._terms),
-            "names": [one.name for one in self._lists],
+            "names": [query_list.name for query_list in self._lists],
             "extra_links": extra,
         }
         with atomic_folder(folder) as unfinished:
             save_file(arrays, unfinished / _ARRAYS)
             (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
-            if own is not None:
-                own.save(unfinished / _TABLE)
+            if used_table is not None:
+                used_table.save(unfinished / _TABLE)
 
 
 def read_lists(folder: Path) -> Lists:
@@ -183,7 +183,7 @@ def read_lists(folder: Path) -> Lists:
     return Lists(about, arrays, Table.open(folder / _TABLE) if (folder / _TABLE).exists() else None)
 
 
-def relinked(folder: Path, table: Table | None, output: Path) -> None:
+def relink(folder: Path, table: Table | None, output: Path) -> None:
     """Write the lists of `folder` to `output` with another table: the same candidates, other links.
 
     Links outside the table stay, because lists do not contain the words that they were derived from.
@@ -193,19 +193,19 @@ def relinked(folder: Path, table: Table | None, output: Path) -> None:
     """
     lists = read_lists(folder)
     about = read_json(folder / _ABOUT)
-    own = _restricted(table, lists.terms) if table is not None else None
+    used_table = _restrict(table, lists.terms) if table is not None else None
     digest = hashlib.sha256(lists.checksum.encode())
-    for array in _numbers(own):
+    for array in _numbers(used_table):
         digest.update(np.ascontiguousarray(array).data)
     with atomic_folder(output) as unfinished:
         shutil.copyfile(folder / _ARRAYS, unfinished / _ARRAYS)
         about["checksum"] = digest.hexdigest()
         (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
-        if own is not None:
-            own.save(unfinished / _TABLE)
+        if used_table is not None:
+            used_table.save(unfinished / _TABLE)
 
 
-def rescored(folder: Path, lists: Sequence[CandidateList], output: Path) -> None:
+def rescore(folder: Path, lists: Sequence[CandidateList], output: Path) -> None:
     """Write other lists over the texts and links of those of `folder` to `output`: fewer candidates, other scores.
 
     Raises:
@@ -217,7 +217,7 @@ def rescored(folder: Path, lists: Sequence[CandidateList], output: Path) -> None
     digest = hashlib.sha256(before.checksum.encode())
     for name in _arrays_of(lists):
         digest.update(np.ascontiguousarray(arrays[name]).data)
-    about |= {"checksum": digest.hexdigest(), "names": [one.name for one in lists]}
+    about |= {"checksum": digest.hexdigest(), "names": [query_list.name for query_list in lists]}
     with atomic_folder(output) as unfinished:
         save_file(arrays, unfinished / _ARRAYS)
         (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
@@ -232,18 +232,18 @@ def lists_in(folder: Path) -> list[Path]:
 
 def checksum_of(lists: Iterable[Lists]) -> str:
     """The combined checksum of several lists."""
-    return hashlib.sha256("".join(one.checksum for one in lists).encode()).hexdigest()
+    return hashlib.sha256("".join(part.checksum for part in lists).encode()).hexdigest()
 
 
 def _arrays_of(lists: Sequence[CandidateList]) -> dict[str, NDArray[Any]]:
-    candidates = [candidate for one in lists for candidate in one.candidates]
+    candidates = [candidate for query_list in lists for candidate in query_list.candidates]
     return {
-        "list_ends": np.cumsum([0, *(len(one.candidates) for one in lists)], dtype=np.int64),
-        "queries": np.asarray([one.query for one in lists], np.int64),
-        "relevant": np.asarray([one.relevant for one in lists], np.int64),
-        "candidates": np.asarray([one.text for one in candidates], np.int64),
-        "scores": np.asarray([one.score for one in candidates], np.float32),
-        "relevance": np.asarray([one.relevant for one in candidates], np.int8),
+        "list_ends": np.cumsum([0, *(len(query_list.candidates) for query_list in lists)], dtype=np.int64),
+        "queries": np.asarray([query_list.query for query_list in lists], np.int64),
+        "relevant": np.asarray([query_list.relevant for query_list in lists], np.int64),
+        "candidates": np.asarray([candidate.text for candidate in candidates], np.int64),
+        "scores": np.asarray([candidate.score for candidate in candidates], np.float32),
+        "relevance": np.asarray([candidate.relevant for candidate in candidates], np.int8),
     }
 
 
@@ -251,22 +251,22 @@ def _numbers(table: Table | None) -> list[NDArray[Any]]:
     return [] if table is None else [table.by_source.ids, table.by_source.forward, table.by_source.backward]
 
 
-def _restricted(table: Table, terms: Collection[str]) -> Table:
+def _restrict(table: Table, terms: Collection[str]) -> Table:
     """The table entries with both terms in `terms`, a set or a dictionary."""
     side = table.by_source
-    known = [
+    in_terms = [
         np.fromiter((term in terms for term in names), bool, len(names)) for names in (table.sources, table.targets)
     ]
     owners = side.owners()
-    kept = np.flatnonzero(known[0][owners] & known[1][side.ids])
+    chosen = np.flatnonzero(in_terms[0][owners] & in_terms[1][side.ids])
     return Table.from_arrays(
         table.source,
         table.target,
         list(table.sources),
         list(table.targets),
-        owners[kept],
-        side.ids[kept],
-        side.forward[kept],
-        side.backward[kept],
-        side.origins[kept],
+        owners[chosen],
+        side.ids[chosen],
+        side.forward[chosen],
+        side.backward[chosen],
+        side.origins[chosen],
     )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,10 +28,10 @@ from dragoman.ranking.late import folder_of
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import passages
 from dragoman.ranking.scoring import Scorer, padded_states, pool_passages
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig, used_layers
-from dragoman_lab.backbone.distributed import Workers
+from dragoman_lab.backbone.config import ConfigError, NonNegative, PartialShare, TrainingConfig, used_layers
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
 from dragoman_lab.backbone.pretraining import claim
+from dragoman_lab.backbone.workers import Workers
 from dragoman_lab.ranking.examples import Examples, examples_of, sizes, weighted_shares
 from dragoman_lab.ranking.fitting import balanced_cross_entropy, fit
 from dragoman_lab.ranking.lists import Lists, checksum_of, lists_in, read_lists
@@ -39,11 +40,10 @@ from dragoman_lab.ranking.measuring import best_weight, mean_average_precision, 
 LOSSES = ("ranking", "relevance")
 
 
-@dataclass(frozen=True)
 class MartTraining(TrainingConfig):
     """Configuration of `dragoman train mart --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     encoder: str = "e5-small"
     start_from: str | None = None
@@ -52,55 +52,46 @@ class MartTraining(TrainingConfig):
     """Folder of training lists, with one folder per set."""
     tuning: str = ""
     """Folder of lists for early stopping."""
-    set_weights: dict[str, Any] = field(default_factory=dict)
+    set_weights: dict[str, NonNegative] = Field(default_factory=dict)
     """Factors of the sampling shares, by prefix of the sets' names."""
-    queries: int = 24
-    documents: int = 8
+    queries: PositiveInt = 24
+    documents: Annotated[int, Field(ge=2)] = 8
+    """Of a list, one of them relevant."""
     direction: Direction = "mean"
     placebo: bool = False
     """Train without the table, as the paper's placebo."""
-    unlinked: float = 0.0
+    unlinked: PartialShare = 0.0
     """Probability that a query word loses its links, so that the model learns from the text what the table lacks."""
     relevance: float = 0.1
     """Weight of the `relevance` loss, which calibrates the sigmoid of a score to a probability of relevance."""
     first_stage: float = 0.0
     """Weight of the first stage in the training scores, so that the model learns what the first stage lacks."""
-    model: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
     """Fields of `MartConfig`."""
-    rank: int | None = None
+    rank: NonNegativeInt | None = None
     """Keep the encoder frozen but for updates of this rank of its linear layers, and biases; 0 for biases alone.
 
     Without it all weights learn that are not `frozen`.
     """
-    first_layer: int = 0
+    first_layer: NonNegativeInt = 0
     """With `rank`: the encoder's lowest layer that learns, counted from 0."""
-    layers: int = 0
+    layers: NonNegativeInt = 0
     """With `rank`: how many of the encoder's first layers are used; 0 for all."""
-    frozen: list[str] = field(default_factory=lambda: ["encoder.model.tokens."])
+    frozen: list[str] = Field(default_factory=lambda: ["encoder.model.tokens."])
     """Name prefixes of frozen weights, such as the embeddings, which cover all languages."""
-    tuning_queries: int = 40
-    tuning_depth: int = 30
-    patience: int = 8
+    tuning_queries: PositiveInt = 40
+    tuning_depth: PositiveInt = 30
+    patience: PositiveInt = 8
     stop_by: Literal["interpolated", "alone"] = "interpolated"
     """The measure that stops the training and chooses the step: MAP with the first stage, or of the model alone.
 
     Alone is for a model that joins another first stage than that of its lists.
     """
-    fit_queries: int = 60
+    fit_queries: PositiveInt = 60
     """Lists of each tuning set on which score weights are fitted after training."""
 
     def check(self) -> None:
         super().check()
-        for name in ("queries", "tuning_queries", "tuning_depth", "patience", "fit_queries"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1")
-        if self.documents < 2:
-            raise ConfigError("documents must be at least 2, one of them relevant")
-        if not 0 <= self.unlinked < 1:
-            raise ConfigError("unlinked must be at least 0 and below 1")
-        for name in ("rank", "first_layer", "layers"):
-            if (getattr(self, name) or 0) < 0:
-                raise ConfigError(f"{name} must be at least 0")
         if self.rank is None and (self.first_layer or self.layers):
             raise ConfigError("first_layer and layers are of a frozen encoder: there is no rank")
         if not self.lists or not self.tuning:
@@ -147,15 +138,15 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         config,
         output,
         workers,
-        EarlyStopping(lambda: measured(model, tuning, config), config.stop_by, config.patience),
+        EarlyStopping(lambda: measure(model, tuning, config), config.stop_by, config.patience),
     )
     if resume:
         trainer.restore()
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        known = {"steps": trainer.progress.best_step, "sets": sizes(sets)}
-        _save(output, model.eval(), base, tuning, config, known)
+        outcome = {"steps": trainer.progress.best_step, "sets": sizes(sets)}
+        _save(output, model.eval(), base, tuning, config, outcome)
     workers.leave()
     return output / "model"
 
@@ -166,14 +157,14 @@ def _save(
     base: Mapping[str, Any] | None,
     tuning: Mapping[str, Lists],
     config: MartTraining,
-    known: Mapping[str, Any],
+    outcome: Mapping[str, Any],
 ) -> None:
     """Fit the score weights, and write the model and its report."""
     about = RerankerAbout(output.name, config.direction, config.placebo)
-    about, found = fit(model, about, tuning, queries=config.fit_queries)
-    weights = {name: one._asdict() for name, one in found.chosen.items()}
-    measures = {"measures": measured(model, tuning, config), "fitted": found.maps(), "weights": weights}
-    training = {**asdict(config), **measures, **known}
+    about, fitted = fit(model, about, tuning, queries=config.fit_queries)
+    weights = {name: part_weights._asdict() for name, part_weights in fitted.chosen.items()}
+    measures = {"measures": measure(model, tuning, config), "fitted": fitted.maps(), "weights": weights}
+    training = {**config.model_dump(), **measures, **outcome}
     save_mart(output / "model", model, replace(about, training=training), base)
     (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
 
@@ -223,11 +214,15 @@ def _new_model(encoder: Encoder, config: MartTraining) -> Mart:
 
 
 def _sets(folder: Path, languages: list[str]) -> dict[str, Lists]:
-    found = {str(path.relative_to(folder)): read_lists(path) for path in lists_in(folder)}
-    kept = {name: one for name, one in found.items() if not languages or {one.source, one.target} <= set(languages)}
-    if not kept:
+    all_sets = {str(path.relative_to(folder)): read_lists(path) for path in lists_in(folder)}
+    sets = {
+        name: lists
+        for name, lists in all_sets.items()
+        if not languages or {lists.source, lists.target} <= set(languages)
+    }
+    if not sets:
         raise ConfigError(f"{folder}: has no lists in these languages")
-    return kept
+    return sets
 
 
 def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mapping[str, Tensor]:
@@ -242,19 +237,19 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
         rows += new_rows
         bounds.append(bounds[-1] + len(example.documents))
     scores = model(pool_passages(partial(padded_states, model), rows, config.tokens), owner)
-    first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
+    first = torch.tensor([score for example in batch.examples for score in example.scores], device=scores.device)
     ranked = scores + config.first_stage * first.clamp_min(LEAST_SHARE).log()
     lists = [ranked[begin:end] for begin, end in pairwise(bounds)]
     padded = torch.nn.utils.rnn.pad_sequence(lists, batch_first=True, padding_value=-torch.inf)
-    found = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}
+    losses = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}
     if config.relevance:
         relevant = torch.zeros(len(scores), device=scores.device)
         relevant[bounds[:-1]] = 1
-        found["relevance"] = config.relevance * balanced_cross_entropy(scores, relevant)
-    return found
+        losses["relevance"] = config.relevance * balanced_cross_entropy(scores, relevant)
+    return losses
 
 
-def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
+def measure(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
     """Mean MAP over the tuning sets: the model alone, and interpolated with the best weight, and that weight."""
     scorer = Scorer(model)  # in float32: what is fastest here may differ after a resume, and with it the measures
     scored = {
@@ -271,6 +266,6 @@ def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> 
     weight = best_weight(scored)
 
     def mean(weight: float | None) -> float:
-        return float(np.mean([mean_average_precision(one, weight) for one in scored.values()]))
+        return float(np.mean([mean_average_precision(lists, weight) for lists in scored.values()]))
 
     return {"interpolated": mean(weight), "alone": mean(0.0), "first_stage": mean(None), "weight": weight}

@@ -22,7 +22,7 @@ LISTS_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredList:
     """The candidates of one query: first-stage scores, model scores and relevance.
 
     `shares` are standalone structured query scores (see `structured_query`); the model scores do not include them.
@@ -54,7 +54,7 @@ def average_precision(scores: NDArray[np.floating[Any]], relevant: Sequence[bool
     return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(1, count))
 
 
-def evenly_spaced(total: int, count: int | None) -> list[int]:
+def evenly_spaced_indices(total: int, count: int | None) -> list[int]:
     """The indices of `count` evenly spaced lists of `total`, or of all."""
     chosen = total if count is None else min(count, total)
     return np.linspace(0, total - 1, chosen).astype(int).tolist() if chosen else []
@@ -71,15 +71,15 @@ def rows_of_lists(
 ) -> Iterator[tuple[CandidateList, list[list[Passage]]]]:
     """Lists cut to their best `depth` candidates, with the passages of each candidate.
 
-    Uses `queries` lists, `evenly_spaced`. A query that leaves no room for a passage is shortened, as in searches.
+    Uses `queries` lists, evenly spaced. A query that leaves no room for a passage is shortened, as in searches.
     """
-    for number in evenly_spaced(len(lists), queries):
-        whole = lists[number]
-        one = replace(whole, candidates=whole.candidates[:depth])
-        texts = [candidate.text for candidate in one.candidates]
-        links = lists.links(one.query, texts, direction, placebo)
-        query = shorten_query(scorer.encoder, lists.text(one.query))
-        yield one, scorer.rows(query, [lists.text(text) for text in texts], links)
+    for index in evenly_spaced_indices(len(lists), queries):
+        whole = lists[index]
+        query_list = replace(whole, candidates=whole.candidates[:depth])
+        texts = [candidate.text for candidate in query_list.candidates]
+        links = lists.links(query_list.query, texts, direction, placebo)
+        query = shorten_query(scorer.encoder, lists.text(query_list.query))
+        yield query_list, scorer.rows(query, [lists.text(text) for text in texts], links)
 
 
 def score_lists(
@@ -91,36 +91,38 @@ def score_lists(
     direction: Direction = "mean",
     placebo: bool = False,
     step: Callable[[], None] = lambda: None,
-) -> list[Scored]:
+) -> list[ScoredList]:
     """Score the candidates of each query; see `rows_of_lists` for the choice of queries and candidates.
 
     Those of some queries are scored together: `late` encodes a document once that is a candidate of several.
     """
-    found = []
+    scored = []
     rows = rows_of_lists(scorer, lists, depth=depth, queries=queries, direction=direction, placebo=placebo)
     while some := list(islice(rows, LISTS_AT_ONCE)):
-        documents = [document for _, own in some for document in own]
+        documents = [document for _, rows_of_candidates in some for document in rows_of_candidates]
         values, shares = iter(scorer.scores(documents)), iter(scorer.shares(documents))
-        for one, own in some:
-            found.append(
-                Scored(
-                    one.name,
-                    [candidate.score for candidate in one.candidates],
-                    list(islice(values, len(own))),
-                    list(islice(shares, len(own))),
-                    [candidate.relevant for candidate in one.candidates],
-                    one.relevant,
+        for query_list, candidate_rows in some:
+            scored.append(
+                ScoredList(
+                    query_list.name,
+                    [candidate.score for candidate in query_list.candidates],
+                    list(islice(values, len(candidate_rows))),
+                    list(islice(shares, len(candidate_rows))),
+                    [candidate.relevant for candidate in query_list.candidates],
+                    query_list.relevant,
                 )
             )
             step()
-    return found
+    return scored
 
 
-def mean_average_precision(scored: Sequence[Scored], weight: float | None) -> float:
-    """MAP of the reranked lists, see `Scored.average_precision`."""
-    return float(np.mean([one.average_precision(weight) for one in scored])) if scored else 0.0
+def mean_average_precision(scored: Sequence[ScoredList], weight: float | None) -> float:
+    """MAP of the reranked lists, see `ScoredList.average_precision`."""
+    return float(np.mean([query.average_precision(weight) for query in scored])) if scored else 0.0
 
 
-def best_weight(scored: Mapping[str, Sequence[Scored]]) -> float:
+def best_weight(scored: Mapping[str, Sequence[ScoredList]]) -> float:
     """The weight of `WEIGHTS` with the best mean MAP over the sets."""
-    return max(WEIGHTS, key=lambda weight: np.mean([mean_average_precision(one, weight) for one in scored.values()]))
+    return max(
+        WEIGHTS, key=lambda weight: np.mean([mean_average_precision(lists, weight) for lists in scored.values()])
+    )

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from dragoman_lab.backbone.config import read_config
-from dragoman_lab.backbone.loop import logged
+from dragoman_lab.backbone.loop import report_to_log
 from dragoman_lab.reasoning.layalign import LayAlignTraining, train_layalign
 
 logger = logging.getLogger("dragoman.reasoning")
@@ -24,7 +24,7 @@ def main() -> None:
     table = read_config(options.config, None)
     table.pop("sources", None)
     settings = LayAlignTraining.parse(table)
-    folder = train_layalign(settings, options.output, resume=options.resume, report=logged(settings.steps))
+    folder = train_layalign(settings, options.output, resume=options.resume, report=report_to_log(settings.steps))
     logger.info("saved %s", folder)
 
 

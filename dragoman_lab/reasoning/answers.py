@@ -34,18 +34,24 @@ def words_of(text: str, language: str) -> list[str]:
 
 def f1(answer: str, references: Sequence[str], language: str) -> float:
     """The best F1 over the references; without references 1 for an empty answer."""
-    given = words_of(answer, language)
-    return max((_f1(given, words_of(one, language)) for one in references), default=float(not given))
+    answer_words = words_of(answer, language)
+    return max(
+        (_f1(answer_words, words_of(reference, language)) for reference in references), default=float(not answer_words)
+    )
 
 
 def exact(answer: str, references: Sequence[str], language: str) -> float:
     """1 if the answer equals a reference, or is empty as there is none."""
-    given = words_of(answer, language)
-    return float(any(given == words_of(one, language) for one in references) if references else not given)
+    answer_words = words_of(answer, language)
+    return float(
+        any(answer_words == words_of(reference, language) for reference in references)
+        if references
+        else not answer_words
+    )
 
 
-def _f1(given: list[str], reference: list[str]) -> float:
-    common = sum((Counter(given) & Counter(reference)).values())
+def _f1(answer: list[str], reference: list[str]) -> float:
+    common = sum((Counter(answer) & Counter(reference)).values())
     if not common:
-        return float(given == reference)
-    return 2 * common / (len(given) + len(reference))
+        return float(answer == reference)
+    return 2 * common / (len(answer) + len(reference))

@@ -23,7 +23,7 @@ _NEIGHBOURS = 16
 """A batch is drawn from this many times its examples, which are alike in length."""
 
 
-class Batching(Protocol):
+class BatchSettings(Protocol):
     """What decides the sizes of batches, and which they are."""
 
     @property
@@ -40,14 +40,14 @@ class Batching(Protocol):
 
 
 @dataclass(frozen=True)
-class Tokenized:
+class TokenizedExample:
     """An example as subwords; `answers` are the first and last subword of each answer in the context."""
 
     question: Sequence[int]
     context: Sequence[int]
     answers: list[tuple[int, int]]
     bilingual: bool
-    known: bool = True
+    answers_known: bool = True
     label: bool | None = None
     depth: int | None = None
 
@@ -63,7 +63,7 @@ class RowBatch:
     rows: list[QuestionRow]
     answers: list[list[tuple[int, int]]]
     bilingual: bool
-    known: list[bool]
+    answers_known: list[bool]
     """Whether the answers of a row are known."""
     labels: list[bool | None]
     """Whether a row's statement is true; None for a question."""
@@ -73,15 +73,15 @@ class RowBatch:
         return sum(len(row.ids) for row in self.rows)
 
 
-def tokenized(encoder: Encoder, examples: Sequence[Example], longest: int = LONGEST) -> list[Tokenized]:
+def tokenize(encoder: Encoder, examples: Sequence[Example], longest: int = LONGEST) -> list[TokenizedExample]:
     """Examples as subwords; answers without subwords of their own, or with more than `longest`, are left out.
 
     So are examples that have such answers alone.
     """
-    questions = encoder.subwords([one.question for one in examples])
-    different = {context: number for number, context in enumerate(dict.fromkeys(one.context for one in examples))}
+    questions = encoder.subwords([example.question for example in examples])
+    different = {context: index for index, context in enumerate(dict.fromkeys(example.context for example in examples))}
     contexts = encoder.subwords(list(different))
-    found = []
+    usable = []
     for example, question in zip(examples, questions, strict=True):
         context = contexts[different[example.context]]
         ends = np.array([end for _, end in context.offsets])
@@ -94,75 +94,81 @@ def tokenized(encoder: Encoder, examples: Sequence[Example], longest: int = LONG
         if answers or not example.answers:
             ids = (np.array(question.ids, np.int32), np.array(context.ids, np.int32))
             about = (answers, example.bilingual, example.known, example.label, example.depth)
-            found.append(Tokenized(*ids, *about))  # type: ignore[arg-type]
-    return found
+            usable.append(TokenizedExample(*ids, *about))  # type: ignore[arg-type]
+    return usable
 
 
-def source_of(examples: Sequence[Tokenized], encoder: Encoder, config: Batching, checksum: str) -> Source[RowBatch]:
+def source_of(
+    examples: Sequence[TokenizedExample], encoder: Encoder, config: BatchSettings, checksum: str
+) -> Source[RowBatch]:
     """Batches of examples of like length, all in one language or all in two, in rows of at most `config.length`."""
     kinds = [
         sorted(
-            (number for number, one in enumerate(examples) if one.bilingual == bilingual),
+            (index for index, example in enumerate(examples) if example.bilingual == bilingual),
             key=lambda n: examples[n].length,
         )
         for bilingual in (False, True)
     ]
 
     def draw(start: Position) -> Iterator[tuple[Position, RowBatch]]:
-        number = start.round
+        turn = start.round
         while True:
-            noise = np.random.default_rng([config.seed, number])
+            noise = np.random.default_rng([config.seed, turn])
             anchor = int(noise.integers(len(examples)))
             order = kinds[anchor >= len(kinds[0])]
             anchor -= len(kinds[0]) if anchor >= len(kinds[0]) else 0
             count = config.tokens // min(config.length, examples[order[anchor]].length + 4)
-            chosen = [examples[place] for place in alike(order, anchor, count, noise)]
-            number += 1
-            yield Position(number), _batch(chosen, encoder, config, noise)
+            chosen = [examples[place] for place in draw_alike(order, anchor, count, noise)]
+            turn += 1
+            yield Position(turn), _batch(chosen, encoder, config, noise)
 
     return Source(checksum, draw)
 
 
-def alike(order: Sequence[int], anchor: int, count: int, noise: np.random.Generator) -> list[int]:
+def draw_alike(order: Sequence[int], anchor: int, count: int, noise: np.random.Generator) -> list[int]:
     """So many numbers, but at least one, drawn from those around a place of `order`, which is by length."""
     count = max(1, count)
     begin = max(0, min(anchor - count * _NEIGHBOURS // 2, len(order) - count * _NEIGHBOURS))
     near = order[begin : begin + count * _NEIGHBOURS]
-    return [int(one) for one in noise.choice(near, min(count, len(near)), replace=False)]
+    return [int(place) for place in noise.choice(near, min(count, len(near)), replace=False)]
 
 
-def _batch(chosen: Sequence[Tokenized], encoder: Encoder, config: Batching, noise: np.random.Generator) -> RowBatch:
+def _batch(
+    chosen: Sequence[TokenizedExample], encoder: Encoder, config: BatchSettings, noise: np.random.Generator
+) -> RowBatch:
     rows, answers = [], []
-    for one in chosen:
-        holding, without = _windows(one, encoder, config)
+    for example in chosen:
+        holding, without = _windows(example, encoder, config)
         among = holding if holding and (not without or noise.random() < ANSWERED) else without
         begin, end = among[int(noise.integers(len(among)))]
-        row = row_of(encoder, list(one.context[begin:end]), list(one.question))
+        row = row_of(encoder, list(example.context[begin:end]), list(example.question))
         rows.append(row)
-        inside = _inside(one.answers, begin, end)
+        inside = _inside(example.answers, begin, end)
         answers.append([(row.first + first - begin, row.first + last - begin) for first, last in inside] or [(0, 0)])
-    known, labels = [one.known for one in chosen], [one.label for one in chosen]
-    return RowBatch(rows, answers, chosen[0].bilingual, known, labels)
+    answers_known, labels = [example.answers_known for example in chosen], [example.label for example in chosen]
+    return RowBatch(rows, answers, chosen[0].bilingual, answers_known, labels)
 
 
 Window = tuple[int, int]
 
 
-def _windows(one: Tokenized, encoder: Encoder, config: Batching) -> tuple[list[Window], list[Window]]:
+def _windows(example: TokenizedExample, encoder: Encoder, config: BatchSettings) -> tuple[list[Window], list[Window]]:
     """The windows of a context that hold an answer, and those that touch none; none at all for a long question."""
-    room = config.length - len(row_of(encoder, [], list(one.question)).ids)
+    room = config.length - len(row_of(encoder, [], list(example.question)).ids)
     if room < config.length // LEAST_ROOM:
         return [], []
-    parts = list(windows(len(one.context), room))
-    holding = [part for part in parts if _inside(one.answers, *part)]
-    without = [(begin, end) for begin, end in parts if all(last < begin or end <= first for first, last in one.answers)]
+    parts = list(windows(len(example.context), room))
+    holding = [part for part in parts if _inside(example.answers, *part)]
+    without = [
+        (begin, end) for begin, end in parts if all(last < begin or end <= first for first, last in example.answers)
+    ]
     return holding, without
 
 
-def readable(one: Tokenized, encoder: Encoder, config: Batching) -> bool:
+def is_readable(example: TokenizedExample, encoder: Encoder, config: BatchSettings) -> bool:
     """Whether an example can be learned from: its question leaves room, and a window holds an answer if it has any."""
-    holding, without = _windows(one, encoder, config)
-    return bool(holding) if one.answers else bool(without)
+    holding, without = _windows(example, encoder, config)
+    return bool(holding) if example.answers else bool(without)
 
 
 def _inside(answers: Sequence[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:

@@ -36,20 +36,22 @@ def begin_with(model: Model, output: Path, *, cross: bool = False, follow: bool 
     """
     path = output / "best" / "model.safetensors"
     biases = [_queries(block).bias.detach().clone() for block in model.encoder.attention]
-    taken = {name: value for name, value in read_file(path).items() if cross or not _of_cross(name)}
-    own = {name: value for name, value in model.state_dict(keep_vars=True).items() if cross or not _of_cross(name)}
-    if differing := sorted(taken.keys() ^ own.keys()):
+    taken = {name: tensor for name, tensor in read_file(path).items() if cross or not _of_cross(name)}
+    weights = {
+        name: tensor for name, tensor in model.state_dict(keep_vars=True).items() if cross or not _of_cross(name)
+    }
+    if differing := sorted(taken.keys() ^ weights.keys()):
         raise CheckpointError(f"{path}: does not fit: {differing[0]} is on one side alone")
-    for name, value in own.items():
-        if taken[name].shape != value.shape:
+    for name, tensor in weights.items():
+        if taken[name].shape != tensor.shape:
             raise CheckpointError(f"{path}: does not fit: {name} is {tuple(taken[name].shape)}")
         # The own queries of a baseline may be others, as Q_cross may.
-        if not value.requires_grad and not _of_query(name) and not torch.equal(taken[name], value.cpu()):
+        if not tensor.requires_grad and not _of_query(name) and not torch.equal(taken[name], tensor.cpu()):
             raise CheckpointError(f"{path}: does not fit: {name} is another one, and does not learn here")
     with torch.no_grad():
-        for name, value in own.items():
-            if value.requires_grad:
-                value.copy_(taken[name])
+        for name, tensor in weights.items():
+            if tensor.requires_grad:
+                tensor.copy_(taken[name])
     if follow:
         _follow(model, biases)
 
@@ -71,8 +73,8 @@ def _follow(model: Model, biases: Sequence[Tensor]) -> None:
     """Add to Q_cross by how much Q differs from the encoder's own, whose biases are given."""
     with torch.no_grad():
         for block, bias in zip(model.encoder.attention, biases, strict=True):
-            own, cross = _queries(block), plain(block.cross)
+            queries, cross = _queries(block), plain(block.cross)
             width = cross.out_features
-            cross.bias.add_((own.bias - bias)[:width])
-            if isinstance(own, LowRank):
-                cross.weight.add_(own.up[:width] @ own.down)
+            cross.bias.add_((queries.bias - bias)[:width])
+            if isinstance(queries, LowRank):
+                cross.weight.add_(queries.up[:width] @ queries.down)

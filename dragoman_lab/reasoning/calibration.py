@@ -38,24 +38,26 @@ def fit_calibration(scorer: Scorer, examples: Sequence[Example]) -> Calibration:
     Others are contexts of other examples in the same language, without the answer's text. More text has a better best
     span that is wrong, so that the probability of an answer depends on the length of what was read.
     """
-    return calibration_of(served(scorer, examples))
+    return calibration_of(read_questions(scorer, examples))
 
 
-def calibration_of(readings: Sequence[Served]) -> Calibration:
+def calibration_of(readings: Sequence[QuestionReading]) -> Calibration:
     """The calibration by what was found for questions."""
-    known = [one for one in readings if one.answers]
-    lengths = [one.length for one in known if one.texts == 1]
+    readable = [reading for reading in readings if reading.answers]
+    lengths = [reading.length for reading in readable if reading.texts == 1]
     length = float(np.mean(lengths)) if lengths else 1.0
-    rows = [[one.answers[0].score, -log_length(one.length, length)] for one in known]
-    slope, per_length, offset = logistic(np.array(rows).reshape(-1, 2), np.array([one.answered for one in known]))
-    answered = [one for one in known if one.answered]
-    scores = [[one.score for one in each.answers] for each in answered]
-    temperature, other = fit_softmax(scores, [one.right for one in answered])
+    rows = [[reading.answers[0].score, -log_length(reading.length, length)] for reading in readable]
+    slope, per_length, offset = logistic(
+        np.array(rows).reshape(-1, 2), np.array([reading.answered for reading in readable])
+    )
+    answered = [reading for reading in readable if reading.answered]
+    scores = [[answer.score for answer in each.answers] for each in answered]
+    temperature, other = fit_softmax(scores, [reading.right for reading in answered])
     return Calibration(slope, offset, temperature, other, per_length, length)
 
 
 @dataclass(frozen=True)
-class Served:
+class QuestionReading:
     """The best spans of some texts for a question, which of them are right, and how much was read."""
 
     answers: list[Answer]
@@ -67,33 +69,37 @@ class Served:
     """Whether one of the texts answers."""
 
 
-def served(scorer: Scorer, examples: Sequence[Example]) -> list[Served]:
+def read_questions(scorer: Scorer, examples: Sequence[Example]) -> list[QuestionReading]:
     """Each question over one text and over five, with the text that answers and without it."""
     requests: list[Request] = []
     groups: list[tuple[Example, range, bool]] = []
-    for number, example in enumerate(one for one in examples if one.answers):
-        own, others = [example.context], _others(example, examples, random.Random(number))
-        for texts in (own, others[:1], [*own, *others[: _TEXTS - 1]], others):
+    for seed, example in enumerate(example for example in examples if example.answers):
+        context, others = [example.context], _others(example, examples, random.Random(seed))
+        for texts in (context, others[:1], [*context, *others[: _TEXTS - 1]], others):
             if texts:
                 groups.append((example, range(len(requests), len(requests) + len(texts)), texts[0] is example.context))
                 requests += [Request(example.question, text, example.bilingual) for text in texts]
     answers = answer_requests(scorer, requests, ANSWERS)
-    lengths = [len(one.ids) for one in scorer.encoder.subwords([one.context for one in requests])]
-    found = []
+    lengths = [len(encoded.ids) for encoded in scorer.encoder.subwords([request.context for request in requests])]
+    readings = []
     for example, places, answered in groups:
-        pairs = [(one, answered and place == places[0]) for place in places for one in answers[place]]
+        pairs = [(answer, answered and place == places[0]) for place in places for answer in answers[place]]
         best = sorted(pairs, key=lambda pair: -pair[0].score)[:ANSWERS]
-        right = [own and _agrees(one, example) for one, own in best]
+        right = [answers_here and _agrees(answer, example) for answer, answers_here in best]
         length = sum(lengths[place] for place in places)
-        found.append(Served([one for one, _ in best], right, len(places), length, answered))
-    return found
+        readings.append(QuestionReading([answer for answer, _ in best], right, len(places), length, answered))
+    return readings
 
 
 def _others(example: Example, among: Sequence[Example], noise: random.Random) -> list[str]:
     """Contexts of other examples in the same language that lack the example's answers, at most five."""
     texts = [example.context[start:end].lower() for start, end in example.answers]
-    contexts = dict.fromkeys(one.context for one in among if one.context_language == example.context_language)
-    usable = [one for one in contexts if one != example.context and not any(text in one.lower() for text in texts)]
+    contexts = dict.fromkeys(other.context for other in among if other.context_language == example.context_language)
+    usable = [
+        context
+        for context in contexts
+        if context != example.context and not any(text in context.lower() for text in texts)
+    ]
     return noise.sample(usable, min(_TEXTS, len(usable)))
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 import torch
+from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -30,19 +31,18 @@ from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder
 from dragoman_lab.backbone.config import ConfigError, TrainingConfig
 from dragoman_lab.backbone.corpus import Corpus, Pairs, Position, prepare
 from dragoman_lab.backbone.loop import Report, Source, Trainer, pairs_of
-from dragoman_lab.backbone.pretraining import begun
+from dragoman_lab.backbone.pretraining import begin_training
 
 MASKED = 0.15
 FIRST = "en"
 IGNORED = -1
 
 
-@dataclass(frozen=True)
 class CrossQueryTraining(TrainingConfig):
     """Configuration of `dragoman train qa --config` with `task = "cross_query"`, in addition to `TrainingConfig`."""
 
     encoder: str = "e5-small"
-    layers: int = 0
+    layers: NonNegativeInt = 0
     """How many of the encoder's first layers are used; 0 for all."""
     trains: Literal["head", "cross", "query"] = "cross"
     """The layer that predicts subwords, Q_cross, or the encoder's own queries."""
@@ -50,16 +50,13 @@ class CrossQueryTraining(TrainingConfig):
     """Output of the training of a head, which the others use."""
     start: str = ""
     """Folder of a Q_cross to begin with, such as one shared by all pairs of languages for that of a pair."""
-    vocabulary: int = 20_000
+    vocabulary: PositiveInt = 20_000
     """How many subwords are predicted: the most frequent ones of the text."""
-    length: int = 96
+    length: Annotated[int, Field(ge=3)] = 96
     """Longest sentence, in subwords and two special tokens."""
 
     def check(self) -> None:
         super().check()
-        for name, least in (("vocabulary", 1), ("length", 3), ("layers", 0)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} must be at least {least}")
         if (self.trains == "head") == bool(self.head):
             raise ConfigError("head must name the output of the training of a head, unless that is what is trained")
         self.check_length(self.length)
@@ -107,9 +104,9 @@ def _embeddings(encoder: Encoder, ids: Tensor) -> Tensor:
     """The embeddings of subwords, less what they have in common, and of length 1."""
     model: Any = cast(Any, encoder).model
     table = model.tokens if hasattr(model, "tokens") else model.get_input_embeddings()
-    found: Tensor = table(ids).detach().float()
-    found = found - found.mean(0)
-    return F.normalize(found, dim=1)
+    vectors: Tensor = table(ids).detach().float()
+    vectors = vectors - vectors.mean(0)
+    return F.normalize(vectors, dim=1)
 
 
 class CrossQueryModel(nn.Module):
@@ -155,9 +152,9 @@ def masked_loss(
     ids, mask = pad_rows([row.ids for row in batch.rows], torch.device("cpu"), encoder.pad)
     targets = head.places.cpu()[ids] if isinstance(head.places, Tensor) else ids
     special = torch.zeros_like(mask)
-    for number, row in enumerate(batch.rows):
-        special[number, : row.first] = True
-        special[number, [row.second - 1, len(row.ids) - 1]] = True
+    for index, row in enumerate(batch.rows):
+        special[index, : row.first] = True
+        special[index, [row.second - 1, len(row.ids) - 1]] = True
     drawn = torch.rand(ids.shape, generator=generator) < MASKED
     chosen = drawn & mask & ~special & (targets != IGNORED)
     if not chosen.any():
@@ -184,7 +181,7 @@ def train_cross_query(
     files = [file for file in config.files() if FIRST in file.languages and len(file.languages) == 2]
     if not files:
         raise ConfigError("parallel: no file is parallel to English")
-    workers = begun(config, output, resume)
+    workers = begin_training(config, output, resume)
     corpus = prepare(files, cast(Subwords, _Ids(encoder)), Path(config.prepared or output / "tokens"), config.length)
     model = _model(config, encoder, corpus)
     trainer = Trainer(
@@ -213,7 +210,7 @@ class _Ids:
         self.checksum = encoder.tokenizer_checksum
 
     def ids(self, texts: list[str]) -> list[list[int]]:
-        return [one.ids for one in self._encoder.subwords(texts)]
+        return [encoded.ids for encoded in self._encoder.subwords(texts)]
 
 
 def _model(config: CrossQueryTraining, encoder: Encoder, corpus: Corpus) -> CrossQueryModel:
@@ -221,31 +218,31 @@ def _model(config: CrossQueryTraining, encoder: Encoder, corpus: Corpus) -> Cros
     structured.keep_layers(config.layers or encoder.layers)
     if config.start:
         load_cross(Path(config.start), structured, always_cross=True)
-    ids = [int(own.max()) for section in corpus.sections for own in section.ids]
+    ids = [int(section_ids.max()) for section in corpus.sections for section_ids in section.ids]
     size = 1 + max(*ids, encoder.pad, *row_of(encoder, [], []).ids)
     if config.head:
-        head = _known_head(Path(config.head) / "model", structured, size)
+        head = _load_head(Path(config.head) / "model", structured, size)
     else:
         head = SubwordHead(encoder, corpus.counts(size), config.vocabulary)
     return CrossQueryModel(structured, head, config.trains)
 
 
-def _known_head(folder: Path, structured: StructuredEncoder, size: int) -> SubwordHead:
+def _load_head(folder: Path, structured: StructuredEncoder, size: int) -> SubwordHead:
     """A trained head, for texts whose ids are below `size`.
 
     Raises:
         CheckpointError: if it is missing, damaged, or of another encoder or number of layers.
     """
     encoder, about = structured.encoder, read_json(folder / CONFIG)
-    for name, own in encoder_of(structured).items():
-        if name != "encoder" and about.get(name) != own:  # a folder may have moved
-            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and {own!r} is used")
-    known = read_tensors(folder)
+    for name, expected in encoder_of(structured).items():
+        if name != "encoder" and about.get(name) != expected:  # a folder may have moved
+            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and {expected!r} is used")
+    weights = read_tensors(folder)
     try:
-        counts = np.zeros(max(size, int(known["targets"].max()) + 1))
-        counts[known["targets"].numpy()] = 1
-        head = SubwordHead(encoder, counts, len(known["targets"]))
-        head.load_state_dict({**known, "places": head.places})
+        counts = np.zeros(max(size, int(weights["targets"].max()) + 1))
+        counts[weights["targets"].numpy()] = 1
+        head = SubwordHead(encoder, counts, len(weights["targets"]))
+        head.load_state_dict({**weights, "places": head.places})
     except (KeyError, IndexError, RuntimeError) as error:
         raise CheckpointError(f"{folder}: does not fit {encoder.name}: {error}") from error
     return head
@@ -265,11 +262,11 @@ def _rows_of(source: Source[Pairs], encoder: Encoder) -> Source[ParallelRows]:
 
 def _save(folder: Path, model: CrossQueryModel, config: CrossQueryTraining, corpus: Corpus) -> None:
     if config.trains == "head":
-        kept = {name: value for name, value in model.head.state_dict().items() if name != "places"}
+        tensors = {name: tensor for name, tensor in model.head.state_dict().items() if name != "places"}
         with atomic_folder(folder) as unfinished:
-            write_tensors(unfinished, kept)
-            about = {**asdict(config), **encoder_of(model.encoder)}
+            write_tensors(unfinished, tensors)
+            about = {**config.model_dump(), **encoder_of(model.encoder)}
             (unfinished / CONFIG).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         return
-    about = {"trains": config.trains, "languages": corpus.languages, "training": asdict(config)}
+    about = {"trains": config.trains, "languages": corpus.languages, "training": config.model_dump()}
     save_cross(folder, model.encoder, about)

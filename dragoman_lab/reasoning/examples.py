@@ -92,32 +92,34 @@ def read_records(path: Path, of: Callable[[dict[str, Any]], T]) -> Iterator[T]:
     Raises:
         ExamplesError: a line that is not of the form, or a file that is not readable; the message names them.
     """
-    number = 0
+    line_number = 0
     try:
         for line in lines(unpack(file_parts(path)), LONGEST_LINE):
-            number = line.line_number
+            line_number = line.line_number
             if line.content is None:
                 raise ValueError("longer than 4 MiB")
             yield of(json.loads(line.content))
     except (OSError, StreamFault) as error:
         raise ExamplesError(f"{path}: {error}") from error
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ExamplesError(f"{path}: line {number}: no example: {error}") from error
+        raise ExamplesError(f"{path}: line {line_number}: no example: {error}") from error
 
 
-def _example(known: dict[str, Any]) -> Example:
-    answers = [(int(start), int(end)) for start, end in known.pop("answers")]
-    example = Example(**known, answers=answers)
+def _example(record: dict[str, Any]) -> Example:
+    answers = [(int(start), int(end)) for start, end in record.pop("answers")]
+    example = Example(**record, answers=answers)
     if not all(0 <= start < end <= len(example.context) for start, end in answers):
         raise ValueError("an answer lies outside of the context")
     return example
 
 
-def _completion(known: dict[str, Any]) -> Completion:
-    found = Completion(**known)
-    if not all(isinstance(one, str) and one.strip() for one in (found.text, found.language, found.answer)):
+def _completion(record: dict[str, Any]) -> Completion:
+    completion = Completion(**record)
+    if not all(
+        isinstance(text, str) and text.strip() for text in (completion.text, completion.language, completion.answer)
+    ):
         raise ValueError("text, language and answer must be texts")
-    return found
+    return completion
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -126,7 +128,7 @@ def files_of(folder: Path) -> list[Path]:
     Raises:
         ExamplesError: there are none.
     """
-    found = sorted(folder.rglob("*.jsonl.gz"))
-    if not found:
+    paths = sorted(folder.rglob("*.jsonl.gz"))
+    if not paths:
         raise ExamplesError(f"{folder}: holds no examples (*.jsonl.gz)")
-    return found
+    return paths

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, read_tensors
 from dragoman.backbone.encoder import Encoder
@@ -29,19 +30,18 @@ from dragoman.reasoning.layalign.states import FreshStates, States, stored_state
 from dragoman_lab.backbone.config import ConfigError, TrainingConfig
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Source, Trainer
-from dragoman_lab.backbone.pretraining import begun
-from dragoman_lab.reasoning.batches import alike
+from dragoman_lab.backbone.pretraining import begin_training
+from dragoman_lab.reasoning.batches import draw_alike
 from dragoman_lab.reasoning.beginning import begin_with_weights
 from dragoman_lab.reasoning.examples import Completion, ExamplesError, files_of, read_completions
 from dragoman_lab.reasoning.spans import checksum_of
-from dragoman_lab.reasoning.words import kept_words, learn_words, linked_words
+from dragoman_lab.reasoning.words import cached_words, learn_words, link_words
 
 
-@dataclass(frozen=True)
 class LayAlignTraining(TrainingConfig):
     """Configuration of `dragoman train layalign --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     name: str = ""
     """What answers call the bridge; default: its folder's name."""
@@ -53,8 +53,8 @@ class LayAlignTraining(TrainingConfig):
     adapter: str = "mlp"
     fusion: str = "layers"
     compat: bool = False
-    hidden: int = 0
-    soft_layer: int = -1
+    hidden: NonNegativeInt = 0
+    soft_layer: Annotated[int, Field(ge=-1)] = -1
     before: str = ""
     """Of the LLM's message, what precedes the soft prompt."""
     after: str = ""
@@ -73,31 +73,22 @@ class LayAlignTraining(TrainingConfig):
     start: str = ""
     """What this training begins with: the output of an earlier one of the same shape, or a bridge that may have other
     parts, of which it takes those of the same name and shape."""
-    word_steps: int = 0
+    word_steps: NonNegativeInt = 0
     """Steps in which the adapter first learns the LLM's embeddings of words, without the LLM; translation alone."""
-    length: int = 256
+    length: PositiveInt = 256
     """Longest row, in tokens; longer ones are left out."""
-    tuning_examples: int = 400
-    patience: int = 8
+    tuning_examples: PositiveInt = 400
+    patience: PositiveInt = 8
 
-    FREE = (*TrainingConfig.FREE, "states", "name", "limits")
+    FREE: ClassVar[tuple[str, ...]] = (*TrainingConfig.FREE, "states", "name", "limits")
 
     def check(self) -> None:
         super().check()
         if not self.examples or not self.tuning:
             raise ConfigError("examples and tuning must be folders of texts and answers")
-        for name, known in (("adapter", ADAPTERS), ("fusion", FUSIONS)):
-            if getattr(self, name) not in known:
-                raise ConfigError(f"{name} must be one of {', '.join(known)}")
-        if self.hidden < 0:
-            raise ConfigError("hidden must be at least 0")
-        if self.soft_layer < -1:
-            raise ConfigError("soft_layer must be at least -1")
-        for name in ("length", "tuning_examples", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1")
-        if self.word_steps < 0:
-            raise ConfigError("word_steps must be at least 0")
+        for name, choices in (("adapter", ADAPTERS), ("fusion", FUSIONS)):
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"{name} must be one of {', '.join(choices)}")
         if self.word_steps and (self.adapter == "none" or self.stage != "translation" or self.start):
             raise ConfigError("word_steps: needs an adapter, the stage translation, and no start")
         if self.adapter == "none" and self.fusion == "none" and TEXT not in self.after:
@@ -106,7 +97,7 @@ class LayAlignTraining(TrainingConfig):
 
 
 @dataclass(frozen=True)
-class Rows:
+class PromptBatch:
     """A batch: places of the encoder's states, and the LLM's tokens around them."""
 
     places: list[int]
@@ -126,50 +117,52 @@ class Material:
 
 
 def material(
-    config: LayAlignTraining, found: Sequence[Completion], encoder: Encoder, llm: LanguageModel, folder: Path
+    config: LayAlignTraining, completions: Sequence[Completion], encoder: Encoder, llm: LanguageModel, folder: Path
 ) -> Material:
     """Texts and answers as the training reads them.
 
     Raises:
         ExamplesError: if there are none.
     """
-    if not found:
+    if not completions:
         raise ExamplesError("there must be texts and answers to learn from and to tune by")
-    texts = [one.text for one in found]
+    texts = [completion.text for completion in completions]
     states: States = FreshStates(encoder, texts)
     if config.stored:
         states = stored_states(encoder, texts, folder, torch.device(config.device or "cpu"))
-    prompts = [prompt_of(llm, config.before, config.after, one.text, one.answer) for one in found]
-    sizes = [len(one.before) + len(one.after) + len(one.answer) + 1 for one in prompts]
+    prompts = [
+        prompt_of(llm, config.before, config.after, completion.text, completion.answer) for completion in completions
+    ]
+    sizes = [len(prompt.before) + len(prompt.after) + len(prompt.answer) + 1 for prompt in prompts]
     lengths = [soft + size for soft, size in zip(states.lengths(), sizes, strict=True)]
-    return Material(states, prompts, lengths, [one.language for one in found])
+    return Material(states, prompts, lengths, [completion.language for completion in completions])
 
 
-def source_of(found: Material, config: LayAlignTraining, checksum: str) -> Source[Rows]:
+def source_of(texts: Material, config: LayAlignTraining, checksum: str) -> Source[PromptBatch]:
     """Batches of rows of like length, none longer than `config.length`."""
     order = sorted(
-        (number for number, length in enumerate(found.lengths) if length <= config.length),
-        key=lambda number: found.lengths[number],
+        (index for index, length in enumerate(texts.lengths) if length <= config.length),
+        key=lambda index: texts.lengths[index],
     )
     if not order:
         raise ExamplesError(f"length: no row has at most {config.length} tokens")
 
-    def draw(start: Position) -> Iterator[tuple[Position, Rows]]:
-        number = start.round
+    def draw(start: Position) -> Iterator[tuple[Position, PromptBatch]]:
+        turn = start.round
         while True:
-            noise = np.random.default_rng([config.seed, number])
+            noise = np.random.default_rng([config.seed, turn])
             anchor = int(noise.integers(len(order)))
-            places = alike(order, anchor, config.tokens // found.lengths[order[anchor]], noise)
-            number += 1
-            yield Position(number), rows_of(found, places)
+            places = draw_alike(order, anchor, config.tokens // texts.lengths[order[anchor]], noise)
+            turn += 1
+            yield Position(turn), rows_of(texts, places)
 
     return Source(checksum, draw)
 
 
-def rows_of(found: Material, places: Sequence[int]) -> Rows:
+def rows_of(texts: Material, places: Sequence[int]) -> PromptBatch:
     """The rows of some texts."""
-    tokens = sum(found.lengths[place] for place in places)
-    return Rows(list(places), [found.prompts[place] for place in places], tokens)
+    tokens = sum(texts.lengths[place] for place in places)
+    return PromptBatch(list(places), [texts.prompts[place] for place in places], tokens)
 
 
 def train_layalign(
@@ -182,19 +175,19 @@ def train_layalign(
         ExamplesError: if texts or answers cannot be used.
         CheckpointError: if the encoder, the LLM or the weights to begin with cannot be loaded.
     """
-    workers = begun(config, output, resume)
+    workers = begin_training(config, output, resume)
     cache = Path(config.states or output / "states")
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
     texts = _all(files)
 
-    def loaded() -> tuple[Encoder, LanguageModel, Material, Material]:
+    def load() -> tuple[Encoder, LanguageModel, Material, Material]:
         encoder = load_encoder(config.encoder, str(workers.device))
         llm = load_llm(config.llm, cache, dtype=getattr(torch, config.llm_precision))
         tuning = _all(tuning_files)[: config.tuning_examples]
         both = [material(config, some, encoder, llm, cache) for some in (texts, tuning)]
         return encoder, llm, both[0], both[1]
 
-    encoder, llm, learned, tuning = workers.after_first(loaded)
+    encoder, llm, learned, tuning = workers.after_first(load)
     llm.model.to(workers.device)
     parts = LayAlignConfig(config.adapter, config.fusion, config.compat, config.hidden, config.soft_layer)
     model = LayAlign(llm, encoder.width, encoder.layers, parts)
@@ -210,17 +203,17 @@ def train_layalign(
         config,
         output,
         workers,
-        EarlyStopping(lambda: measured(model, tuning, config.tokens), "score", config.patience),
+        EarlyStopping(lambda: measure(model, tuning, config.tokens), "score", config.patience),
     )
     if resume:
         trainer.restore()
     if config.word_steps and not trainer.progress.step:
-        known = [checksum_of(files), *pair_of(encoder, llm).values(), config.soft_layer, config.length]
-        name = f"words-{hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]}.safetensors"
+        made_from = [checksum_of(files), *pair_of(encoder, llm).values(), config.soft_layer, config.length]
+        name = f"words-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]}.safetensors"
         inputs, tokens = workers.after_first(
-            lambda: kept_words(
+            lambda: cached_words(
                 cache / name if config.stored else None,
-                lambda: linked_words(encoder, llm, texts, learned.states, workers.device, config.soft_layer),
+                lambda: link_words(encoder, llm, texts, learned.states, workers.device, config.soft_layer),
                 workers.device,
             )
         )
@@ -229,11 +222,11 @@ def train_layalign(
     if workers.first:
         trainer.take_best()
         about = {"before": config.before, "after": config.after, "stage": config.stage}
-        about |= {name: value for name in ("name", "limits") if (value := getattr(config, name))}
-        training = {**asdict(config), "steps": trainer.progress.best_step}
+        about |= {name: text for name in ("name", "limits") if (text := getattr(config, name))}
+        training = {**config.model_dump(), "steps": trainer.progress.best_step}
         languages = sorted({*learned.languages, *(_languages(Path(config.start)) if config.start else [])})
         save_bridge(output / "model", model.eval(), encoder, about | {"languages": languages, "training": training})
-        measures = {**training, **measured(model, tuning, config.tokens), **pair_of(encoder, llm)}
+        measures = {**training, **measure(model, tuning, config.tokens), **pair_of(encoder, llm)}
         (output / "report.json").write_text(json.dumps(measures, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
@@ -252,11 +245,15 @@ def _begin(model: LayAlign, start: Path, pair: Mapping[str, Any]) -> None:
     about, needed = read_json(start / CONFIG), dict(pair)
     if model.bridge.config.adapter != "none":
         needed["soft_layer"] = model.bridge.config.soft_layer
-    for name, value in needed.items():
-        if about.get(name) != value:
-            raise CheckpointError(f"{start / CONFIG}: {name} is {about.get(name)!r}, and here it is {value!r}")
-    known, found = read_tensors(start), model.bridge.state_dict()
-    shared = {name: value for name, value in known.items() if name in found and found[name].shape == value.shape}
+    for name, needed_value in needed.items():
+        if about.get(name) != needed_value:
+            raise CheckpointError(f"{start / CONFIG}: {name} is {about.get(name)!r}, and here it is {needed_value!r}")
+    stored_weights, own_weights = read_tensors(start), model.bridge.state_dict()
+    shared = {
+        name: tensor
+        for name, tensor in stored_weights.items()
+        if name in own_weights and own_weights[name].shape == tensor.shape
+    }
     if not shared:
         raise CheckpointError(f"{start}: the bridge has nothing in common with {model.bridge.config}")
     model.bridge.load_state_dict(shared, strict=False)
@@ -269,19 +266,19 @@ def _languages(start: Path) -> list[str]:
 
 
 def _all(files: Sequence[Path]) -> list[Completion]:
-    return [one for file in files for one in read_completions(file)]
+    return [completion for file in files for completion in read_completions(file)]
 
 
 @torch.inference_mode()
-def measured(model: LayAlign, found: Material, tokens: int) -> Mapping[str, float]:
+def measure(model: LayAlign, texts: Material, tokens: int) -> Mapping[str, float]:
     """The mean loss a token of an answer, of all texts and by language, and `score`, the loss less than nothing."""
     sums: dict[str, list[float]] = {}
     device = model.bridge.separator.device
-    for places in batches(found.lengths, tokens):
-        losses = _losses(model, found, places, device)
+    for places in batches(texts.lengths, tokens):
+        losses = _losses(model, texts, places, device)
         for place, loss in zip(places, losses, strict=True):
-            size = len(found.prompts[place].answer)
-            for name in ("loss", f"loss_{found.languages[place]}"):
+            size = len(texts.prompts[place].answer)
+            for name in ("loss", f"loss_{texts.languages[place]}"):
                 total = sums.setdefault(name, [0.0, 0.0])
                 total[0] += loss * size
                 total[1] += size
@@ -289,6 +286,6 @@ def measured(model: LayAlign, found: Material, tokens: int) -> Mapping[str, floa
     return {**means, "score": -means["loss"]}
 
 
-def _losses(model: LayAlign, found: Material, places: Sequence[int], device: torch.device) -> list[float]:
-    values: Any = model.losses(found.states.read_batch(places, device), [found.prompts[place] for place in places])
-    return [float(one) for one in values]
+def _losses(model: LayAlign, texts: Material, places: Sequence[int], device: torch.device) -> list[float]:
+    values: Any = model.losses(texts.states.read_batch(places, device), [texts.prompts[place] for place in places])
+    return [float(loss) for loss in values]

@@ -20,8 +20,8 @@ class PairQueries:
             CheckpointError: it cannot be read.
         """
         self._encoder = encoder
-        self._own = {
-            name: value.clone() for name, value in encoder.cross_parameters().items() if name.endswith("weight")
+        self._weights = {
+            name: weight.clone() for name, weight in encoder.cross_parameters().items() if name.endswith("weight")
         }
         self._trained = _weights(trained)
 
@@ -33,9 +33,12 @@ class PairQueries:
         """
         other, zero = _weights(folder), torch.zeros(())
         self._encoder.set_cross(
-            {name: own - self._trained.get(name, zero) + other.get(name, zero) for name, own in self._own.items()}
+            {
+                name: weight - self._trained.get(name, zero) + other.get(name, zero)
+                for name, weight in self._weights.items()
+            }
         )
 
 
 def _weights(folder: Path) -> dict[str, torch.Tensor]:
-    return {name: value.float() for name, value in read_tensors(folder).items() if name.endswith("weight")}
+    return {name: weight.float() for name, weight in read_tensors(folder).items() if name.endswith("weight")}

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
+from pydantic import NonNegativeInt, PositiveInt
 from torch import Tensor
 
 from dragoman.backbone.deltas.layers import let_learn
@@ -23,11 +25,11 @@ from dragoman.reasoning.question_answering import PaddedScorer, Request, Scorer,
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig, used_layers
+from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig, used_layers
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Trainer
-from dragoman_lab.backbone.pretraining import begun
+from dragoman_lab.backbone.pretraining import begin_training
 from dragoman_lab.reasoning.answers import exact, f1
-from dragoman_lab.reasoning.batches import RowBatch, Tokenized, readable, source_of, tokenized
+from dragoman_lab.reasoning.batches import RowBatch, TokenizedExample, is_readable, source_of, tokenize
 from dragoman_lab.reasoning.beginning import begin_with
 from dragoman_lab.reasoning.calibration import fit_calibration
 from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -35,11 +37,10 @@ from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, re
 MIN_LENGTH = 16
 
 
-@dataclass(frozen=True)
 class SpanTraining(TrainingConfig):
     """Configuration of `dragoman train qa --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     encoder: str = "e5-small"
     examples: str = ""
@@ -48,11 +49,11 @@ class SpanTraining(TrainingConfig):
     """Folder of examples for early stopping."""
     structured: bool = True
     """Whether bilingual examples are read with Q_cross; without it all are read by the encoder's own attention."""
-    interfering: float = 0.7
+    interfering: Share = 0.7
     """P_mask: the share of entries of each mask that stay false where the other one is true."""
-    rank: int = 32
+    rank: NonNegativeInt = 32
     """Of the updates of linear layers; 0 trains biases alone (BitFit)."""
-    layers: int = 0
+    layers: NonNegativeInt = 0
     """How many of the encoder's first layers are used; 0 for all."""
     cross: str = ""
     """Folder of a Q_cross that was trained before, whose weights stay as they are; without it Q_cross learns too."""
@@ -64,20 +65,15 @@ class SpanTraining(TrainingConfig):
     """Longest row in training, in subwords."""
     start: str = ""
     """Output of an earlier training of the same shape, whose best weights this one begins with."""
-    tuning_examples: int = 400
-    patience: int = 8
+    tuning_examples: PositiveInt = 400
+    patience: PositiveInt = 8
 
     def check(self) -> None:
         super().check()
         if not self.examples or not self.tuning:
             raise ConfigError("examples and tuning must be folders of examples")
-        for name, least in (("rank", 0), ("layers", 0), ("tuning_examples", 1), ("patience", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} must be at least {least}")
         if self.cross_learns and not self.cross:
             raise ConfigError("cross_learns: there is no cross; without one Q_cross learns anyway")
-        if not 0 <= self.interfering <= 1:
-            raise ConfigError("interfering must lie between 0 and 1")
         self.check_length(self.length)
 
     def check_encoder(self, encoder: Encoder) -> None:
@@ -103,12 +99,12 @@ def span_loss(
 
 def place_loss(scores: Tensor, answers: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
     """-log of the probability of all correct beginnings, and of all correct ends, in the mean; `scores` (B, L, 2)."""
-    found = []
-    for own, correct in zip(scores.log_softmax(1), answers, strict=True):
+    likelihoods = []
+    for row_scores, correct in zip(scores.log_softmax(1), answers, strict=True):
         for side in (0, 1):  # two answers may begin at one place
             places = torch.tensor(sorted({answer[side] for answer in correct}), device=scores.device)
-            found.append(own[places, side].logsumexp(0))
-    return -torch.stack(found).mean()
+            likelihoods.append(row_scores[places, side].logsumexp(0))
+    return -torch.stack(likelihoods).mean()
 
 
 def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -119,14 +115,14 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         ExamplesError: if examples cannot be used.
         CheckpointError: if the encoder, Q_cross or the weights to begin with cannot be loaded.
     """
-    workers = begun(config, output, resume)
+    workers = begin_training(config, output, resume)
     model = SpanReader(structured_encoder(config))
     if config.start:
         begin_with(model, Path(config.start), cross=not config.cross)
     encoder = model.encoder.encoder
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
-    given, learned, languages = _learned(files, encoder, config)
-    tuning = list(islice((one for file in tuning_files for one in read_examples(file)), config.tuning_examples))
+    count, learned, languages = _read_learnable(files, encoder, config)
+    tuning = list(islice((example for file in tuning_files for example in read_examples(file)), config.tuning_examples))
     if not learned or not tuning:
         raise ExamplesError("there must be examples to learn from and to tune by")
     trainer = Trainer(
@@ -137,28 +133,30 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         config,
         output,
         workers,
-        EarlyStopping(partial(measured, model, tuning, config.structured), "f1", config.patience),
+        EarlyStopping(partial(measure, model, tuning, config.structured), "f1", config.patience),
     )
     if resume:
         trainer.restore()
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        counts = {"examples": len(learned), "left_out": given - len(learned), "steps": trainer.progress.best_step}
+        counts = {"examples": len(learned), "left_out": count - len(learned), "steps": trainer.progress.best_step}
         _save(output, model.eval(), tuning, languages, config, counts)
     workers.leave()
     return output / "model"
 
 
-def _learned(files: Sequence[Path], encoder: Encoder, config: SpanTraining) -> tuple[int, list[Tokenized], set[str]]:
+def _read_learnable(
+    files: Sequence[Path], encoder: Encoder, config: SpanTraining
+) -> tuple[int, list[TokenizedExample], set[str]]:
     """How many examples there are, those that can be learned from, and their languages."""
-    given, learned, languages = 0, [], set()
+    count, learned, languages = 0, [], set()
     for file in files:
         examples = list(read_examples(file))
-        given += len(examples)
-        learned += [one for one in tokenized(encoder, examples) if readable(one, encoder, config)]
-        languages |= {name for one in examples for name in (one.question_language, one.context_language)}
-    return given, learned, languages
+        count += len(examples)
+        learned += [example for example in tokenize(encoder, examples) if is_readable(example, encoder, config)]
+        languages |= {name for example in examples for name in (example.question_language, example.context_language)}
+    return count, learned, languages
 
 
 def _save(
@@ -170,7 +168,7 @@ def _save(
     counts: Mapping[str, int],
 ) -> None:
     """Write the deltas, and a report of how well they answer when they are read from disk."""
-    training = {**asdict(config), **counts}
+    training = {**config.model_dump(), **counts}
     about = {
         "model_type": MODEL_TYPE,
         "name": output.name,
@@ -194,7 +192,7 @@ def checksum_of(files: Sequence[Path]) -> str:
 
 
 def structured_encoder(config: SpanTraining) -> StructuredEncoder:
-    """The configured encoder with its Q_cross, of which learns what `trainable` says.
+    """The configured encoder with its Q_cross, of which learns what `make_trainable` says.
 
     Raises:
         CheckpointError: if the encoder or Q_cross cannot be loaded.
@@ -206,10 +204,10 @@ def structured_encoder(config: SpanTraining) -> StructuredEncoder:
     structured.keep_layers(config.layers or encoder.layers)
     if config.cross:
         load_cross(Path(config.cross), structured)
-    return trainable(structured, config)
+    return make_trainable(structured, config)
 
 
-def trainable(structured: StructuredEncoder, config: SpanTraining) -> StructuredEncoder:
+def make_trainable(structured: StructuredEncoder, config: SpanTraining) -> StructuredEncoder:
     """Freeze an encoder, and give its upper layers updates of low rank and biases that learn."""
     structured.requires_grad_(False)
     generator = torch.Generator().manual_seed(config.seed)
@@ -225,22 +223,22 @@ def trainable(structured: StructuredEncoder, config: SpanTraining) -> Structured
     return structured
 
 
-def measured(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
+def measure(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """:func:`measures_of` a model in training."""
     return measures_of(PaddedScorer(model, structured), examples)
 
 
 def measures_of(scorer: Scorer, examples: Sequence[Example]) -> Mapping[str, float]:
     """F1 and exact match of the best spans, all of them, and of examples in one language and in two."""
-    requests = [Request(one.question, one.context, one.bilingual) for one in examples]
-    found = answer_requests(scorer, requests)
+    requests = [Request(example.question, example.context, example.bilingual) for example in examples]
+    answers_of_all = answer_requests(scorer, requests)
     totals: dict[str, list[float]] = {}
-    for example, answers in zip(examples, found, strict=True):
+    for example, answers in zip(examples, answers_of_all, strict=True):
         text = answers[0].text if answers else ""
         references = [example.context[start:end] for start, end in example.answers]
         kind = "two_languages" if example.bilingual else "one_language"
-        for name, measure in (("f1", f1), ("exact", exact)):
-            value = 100 * measure(text, references, example.context_language)
-            totals.setdefault(name, []).append(value)
-            totals.setdefault(f"{name}_{kind}", []).append(value)
+        for name, metric in (("f1", f1), ("exact", exact)):
+            score = 100 * metric(text, references, example.context_language)
+            totals.setdefault(name, []).append(score)
+            totals.setdefault(f"{name}_{kind}", []).append(score)
     return {name: float(np.mean(values)) for name, values in sorted(totals.items())}

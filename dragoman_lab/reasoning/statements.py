@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
+from pydantic import NonNegativeInt
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -24,11 +24,11 @@ from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
 from dragoman.reasoning.structured_attention import Masks, dropout_masks, joined_masks, structured_masks
 from dragoman.reasoning.structured_encoder import QuestionRow, languages_of, row_of
-from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.config import ConfigError, NonNegative, PartialShare
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import EarlyStopping, Report, Source, Trainer
-from dragoman_lab.backbone.pretraining import begun
-from dragoman_lab.reasoning.batches import RowBatch, Tokenized, readable, source_of, tokenized
+from dragoman_lab.backbone.pretraining import begin_training
+from dragoman_lab.reasoning.batches import RowBatch, TokenizedExample, is_readable, source_of, tokenize
 from dragoman_lab.reasoning.beginning import begin_with
 from dragoman_lab.reasoning.calibration import fit_slope
 from dragoman_lab.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -37,15 +37,14 @@ from dragoman_lab.reasoning.spans import SpanTraining, checksum_of, place_loss, 
 TOKENS_AT_ONCE = 8_192
 
 
-@dataclass(frozen=True)
 class StatementTraining(SpanTraining):
     """Configuration of `dragoman train qa --config` with `task = "statements"`, in addition to `SpanTraining`."""
 
-    dropped: float = 0.0
+    dropped: PartialShare = 0.0
     """Structured dropout: the share of entries across languages that are left out, where there is no Q_cross."""
-    evidence: float = 1.0
+    evidence: NonNegative = 1.0
     """The weight of the deciding sentence's loss beside the label's."""
-    curriculum: int = 0
+    curriculum: NonNegativeInt = 0
     """How many first steps are on statements in one language of depth 0 alone."""
     start: str = ""
     """Output of an earlier training of the same shape, whose best weights this one begins with, but for Q_cross."""
@@ -54,10 +53,6 @@ class StatementTraining(SpanTraining):
 
     def check(self) -> None:
         super().check()
-        if not 0 <= self.dropped < 1:
-            raise ConfigError("dropped must be at least 0 and below 1")
-        if self.evidence < 0 or self.curriculum < 0:
-            raise ConfigError("evidence and curriculum must be at least 0")
         if self.dropped and self.structured:
             raise ConfigError("dropped: structured dropout has no Q_cross: structured must be false")
         if self.follow and not self.start:
@@ -75,9 +70,9 @@ def statement_loss(
     logits, scores = model(batch.rows, _training_masks(batch, config, generator, device))
     labels = torch.tensor([float(bool(label)) for label in batch.labels], device=device)
     losses = {"labels": F.binary_cross_entropy_with_logits(logits, labels)}
-    known = [number for number, one in enumerate(batch.known) if one]
-    if config.evidence and known:
-        losses["evidence"] = config.evidence * place_loss(scores[known], [batch.answers[number] for number in known])
+    decided = [index for index, is_known in enumerate(batch.answers_known) if is_known]
+    if config.evidence and decided:
+        losses["evidence"] = config.evidence * place_loss(scores[decided], [batch.answers[index] for index in decided])
     return losses
 
 
@@ -113,14 +108,16 @@ def train_statements(
         ExamplesError: if examples cannot be used.
         CheckpointError: if the encoder, Q_cross or the weights to begin with cannot be loaded.
     """
-    workers = begun(config, output, resume)
+    workers = begin_training(config, output, resume)
     model = StatementReader(structured_encoder(config))
     if config.start:
         begin_with(model, Path(config.start), follow=config.follow)
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
-    examples = [one for file in files for one in read_examples(file) if one.label is not None]
-    given = (one for file in tuning_files for one in read_examples(file) if one.label is not None)
-    tuning = list(islice(given, config.tuning_examples))
+    examples = [example for file in files for example in read_examples(file) if example.label is not None]
+    tuning_statements = (
+        example for file in tuning_files for example in read_examples(file) if example.label is not None
+    )
+    tuning = list(islice(tuning_statements, config.tuning_examples))
     rows_of(model.encoder.encoder, tuning)  # one that is too long is no reason to fail after hours
     trainer = Trainer(
         model,
@@ -130,14 +127,14 @@ def train_statements(
         config,
         output,
         workers,
-        EarlyStopping(partial(measured, model, tuning, config.structured), "accuracy", config.patience),
+        EarlyStopping(partial(measure, model, tuning, config.structured), "accuracy", config.patience),
     )
     if resume:
         trainer.restore()
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        languages = {name for one in examples for name in (one.question_language, one.context_language)}
+        languages = {name for example in examples for name in (example.question_language, example.context_language)}
         _save(output, model.eval(), tuning, languages, config, trainer.progress.best_step)
     workers.leave()
     return output / "model"
@@ -152,48 +149,48 @@ def _source(
     workers: int,
 ) -> Source[RowBatch]:
     encoder = model.encoder.encoder
-    learned = tokenized(encoder, examples, config.length)
+    learned = tokenize(encoder, examples, config.length)
     _check_lengths(learned, encoder, config)
     if not learned or not tuning:
         raise ExamplesError("there must be statements to learn from and to tune by")
     source = source_of(learned, encoder, config, checksum)
     if not config.curriculum:
         return source
-    easy: list[Tokenized] = [one for one in learned if one.depth == 0 and not one.bilingual]
+    easy: list[TokenizedExample] = [example for example in learned if example.depth == 0 and not example.bilingual]
     if not easy:
         raise ExamplesError("curriculum: there are no statements of depth 0 in one language")
     drawn = config.curriculum * config.accumulate * workers
     return with_curriculum(source_of(easy, encoder, config, checksum), source, drawn)
 
 
-def _check_lengths(examples: Sequence[Tokenized], encoder: Encoder, config: StatementTraining) -> None:
+def _check_lengths(examples: Sequence[TokenizedExample], encoder: Encoder, config: StatementTraining) -> None:
     """
     Raises:
         ExamplesError: if a row is too long: a part of its context may lack what makes the statement true.
     """
-    longest = max((one.length for one in examples), default=0) + len(row_of(encoder, [], []).ids)
+    longest = max((example.length for example in examples), default=0) + len(row_of(encoder, [], []).ids)
     if longest > config.length:
         raise ExamplesError(f"length is {config.length}, and a statement with its context has {longest} subwords")
-    for one in examples:
-        if not readable(one, encoder, config):
-            raise ExamplesError(f"a statement of {len(one.question)} subwords leaves its context too little room")
+    for example in examples:
+        if not is_readable(example, encoder, config):
+            raise ExamplesError(f"a statement of {len(example.question)} subwords leaves its context too little room")
 
 
-def judged(model: StatementReader, examples: Sequence[Example], structured: bool) -> list[float]:
+def judge(model: StatementReader, examples: Sequence[Example], structured: bool) -> list[float]:
     """The logits of "true" of examples, by a model in training.
 
     Raises:
         ExamplesError: if one is longer than the encoder reads.
     """
     rows = rows_of(model.encoder.encoder, examples)
-    found = [0.0] * len(rows)
+    logits = [0.0] * len(rows)
     for batch in batches([len(row.ids) for row in rows], TOKENS_AT_ONCE):
-        some = [rows[number] for number in batch]
-        masks = _reading_masks(model, some, [examples[number].bilingual for number in batch], structured)
+        some = [rows[index] for index in batch]
+        masks = _reading_masks(model, some, [examples[index].bilingual for index in batch], structured)
         with torch.inference_mode():
-            for number, logit in zip(batch, model(some, masks)[0].tolist(), strict=True):
-                found[number] = logit
-    return found
+            for index, logit in zip(batch, model(some, masks)[0].tolist(), strict=True):
+                logits[index] = logit
+    return logits
 
 
 def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[QuestionRow]:
@@ -202,9 +199,9 @@ def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[QuestionRow]:
     Raises:
         ExamplesError: if one is longer than the encoder reads.
     """
-    contexts = encoder.subwords([one.context for one in examples])
-    statements = encoder.subwords([one.question for one in examples])
-    rows = [row_of(encoder, *(one.ids for one in pair)) for pair in zip(contexts, statements, strict=True)]
+    contexts = encoder.subwords([example.context for example in examples])
+    statements = encoder.subwords([example.question for example in examples])
+    rows = [row_of(encoder, *(encoded.ids for encoded in pair)) for pair in zip(contexts, statements, strict=True)]
     longest = max((len(row.ids) for row in rows), default=0)
     if longest > encoder.max_length:
         raise ExamplesError(
@@ -220,13 +217,13 @@ def _reading_masks(
         return None
     device = model.head.label.weight.device
     languages = languages_of(rows, max(len(row.ids) for row in rows), device)
-    alone = torch.tensor([not one for one in bilingual], device=device)
+    alone = torch.tensor([not across for across in bilingual], device=device)
     return joined_masks(alone, structured_masks(languages), languages)
 
 
-def measured(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
+def measure(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """Accuracies in percent: of all, and of examples in one language and in two."""
-    return accuracies(judged(model, examples, structured), examples)
+    return accuracies(judge(model, examples, structured), examples)
 
 
 def accuracies(logits: Sequence[float], examples: Sequence[Example]) -> Mapping[str, float]:
@@ -251,9 +248,9 @@ def _save(
     best: int,
 ) -> None:
     """Write the deltas with a calibration fitted on the examples for tuning, and a report."""
-    logits = judged(model, tuning, config.structured)
-    slope = fit_slope(np.array(logits), np.array([bool(one.label) for one in tuning]))
-    training = {**asdict(config), "steps": best}
+    logits = judge(model, tuning, config.structured)
+    slope = fit_slope(np.array(logits), np.array([bool(example.label) for example in tuning]))
+    training = {**config.model_dump(), "steps": best}
     about = {
         "model_type": MODEL_TYPE,
         "name": output.name,

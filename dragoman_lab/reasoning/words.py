@@ -36,18 +36,18 @@ def links(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Rows of `source` (n, width) and `target` (m, width) that are each other's nearest by cosine; two of (links,)."""
     cosines = F.normalize(source, dim=-1) @ F.normalize(target, dim=-1).T
     nearest = cosines.argmax(1)
-    own = torch.arange(len(source), device=source.device)
-    mutual = cosines.argmax(0)[nearest] == own
-    return own[mutual], nearest[mutual]
+    rows = torch.arange(len(source), device=source.device)
+    mutual = cosines.argmax(0)[nearest] == rows
+    return rows[mutual], nearest[mutual]
 
 
 def tokens_of(llm: LanguageModel, text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
     """The LLM's token at the first character, but for spaces, of each span of a text."""
-    found = llm.plain.encode(text, add_special_tokens=False)
-    ends = np.array([end for _, end in found.offsets])
+    encoded = llm.plain.encode(text, add_special_tokens=False)
+    ends = np.array([end for _, end in encoded.offsets])
     firsts = [start + _spaces(text[start:end]) for start, end in spans]
     places = np.searchsorted(ends, firsts, "right").clip(max=len(ends) - 1)
-    return [int(found.ids[place]) for place in places]
+    return [int(encoded.ids[place]) for place in places]
 
 
 def _spaces(text: str) -> int:
@@ -55,10 +55,10 @@ def _spaces(text: str) -> int:
 
 
 @torch.inference_mode()
-def linked_words(
+def link_words(
     encoder: Encoder,
     llm: LanguageModel,
-    found: Sequence[Completion],
+    completions: Sequence[Completion],
     states: States,
     device: torch.device,
     soft_layer: int = -1,
@@ -73,30 +73,30 @@ def linked_words(
     layer = 2 * encoder.layers // 3
     inputs: list[Tensor] = []
     tokens: list[int] = []
-    taken = range(0, len(found), -(-len(found) // TEXTS) or 1)
+    taken = range(0, len(completions), -(-len(completions) // TEXTS) or 1)
     for begin in range(0, len(taken), TEXTS_AT_ONCE):
         places = taken[begin : begin + TEXTS_AT_ONCE]
-        group = [found[place] for place in places]
-        answers = encoder.subwords([one.answer for one in group])
+        group = [completions[place] for place in places]
+        answers = encoder.subwords([completion.answer for completion in group])
         with autocast(device.type):
-            english = read_texts(encoder, [encoder.frame(one.ids) for one in answers], device)
+            english = read_texts(encoder, [encoder.frame(encoded.ids) for encoded in answers], device)
             read = states.read_batch(places, device)
-        means = [one.states[layer][one.mask].float().mean(0) for one in (read, english)]
-        for number, (one, answer) in enumerate(zip(group, answers, strict=True)):
-            size, last = int(read.mask[number].sum()), len(answer.ids) + 1
+        means = [texts.states[layer][texts.mask].float().mean(0) for texts in (read, english)]
+        for index, (completion, answer) in enumerate(zip(group, answers, strict=True)):
+            size, last = int(read.mask[index].sum()), len(answer.ids) + 1
             if size < 3 or last < 2:
                 continue
-            own = read.states[layer, number, 1 : size - 1].float() - means[0]
-            source, target = links(own, english.states[layer, number, 1:last].float() - means[1])
-            meant = tokens_of(llm, one.answer, answer.offsets)
-            inputs.append(read.states[soft_layer, number, 1 + source].to(torch.bfloat16))
+            subwords = read.states[layer, index, 1 : size - 1].float() - means[0]
+            source, target = links(subwords, english.states[layer, index, 1:last].float() - means[1])
+            meant = tokens_of(llm, completion.answer, answer.offsets)
+            inputs.append(read.states[soft_layer, index, 1 + source].to(torch.bfloat16))
             tokens.extend(meant[place] for place in target.tolist())
     if not tokens:
         raise ExamplesError("word_steps: no subword of a text is linked to one of its answer")
     return torch.cat(inputs), torch.tensor(tokens, device=device)
 
 
-def kept_words(
+def cached_words(
     path: Path | None, linked: Callable[[], tuple[Tensor, Tensor]], device: torch.device
 ) -> tuple[Tensor, Tensor]:
     """What `linked` gives, computed once for all trainings that share the file; each time where there is none."""
@@ -107,8 +107,8 @@ def kept_words(
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as unfinished:
             save_file({"inputs": inputs.cpu(), "tokens": tokens.cpu()}, unfinished)
-    found = load_file(path, device=str(device))
-    return found["inputs"], found["tokens"]
+    words = load_file(path, device=str(device))
+    return words["inputs"], words["tokens"]
 
 
 def learn_words(model: LayAlign, inputs: Tensor, tokens: Tensor, steps: int, seed: int) -> float:
@@ -125,14 +125,14 @@ def learn_words(model: LayAlign, inputs: Tensor, tokens: Tensor, steps: int, see
     noise = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(adapter.parameters(), lr=LEARNING_RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps, LEARNING_RATE / 10)
-    left = []
+    unexplained = []
     for _ in range(steps):
         chosen = torch.randint(len(tokens), (min(SUBWORDS, len(tokens)),), generator=noise).to(tokens.device)
-        given = adapter(inputs[chosen].float())
-        loss = (given - embeddings[tokens[chosen]]).square().sum(-1).mean() / spread
+        predicted = adapter(inputs[chosen].float())
+        loss = (predicted - embeddings[tokens[chosen]]).square().sum(-1).mean() / spread
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
-        left.append(float(loss.detach()))
-    return float(np.mean(left[-max(1, steps // 10) :]))
+        unexplained.append(float(loss.detach()))
+    return float(np.mean(unexplained[-max(1, steps // 10) :]))

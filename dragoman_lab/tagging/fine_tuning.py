@@ -53,20 +53,22 @@ class SubwordSentences:
         before = encoder.frame([_SENTINEL]).index(_SENTINEL) + len(prefix)
         self.rows: list[list[int]] = []
         self.words: list[list[tuple[int, int]]] = []
-        for one, own in zip(sentences, encoder.subwords([one.text for one in sentences]), strict=True):
-            row = encoder.frame([*prefix, *own.ids])
+        for sentence, encoded in zip(
+            sentences, encoder.subwords([sentence.text for sentence in sentences]), strict=True
+        ):
+            row = encoder.frame([*prefix, *encoded.ids])
             if len(row) > encoder.max_length:
-                raise SentencesError(f"a sentence is longer than {encoder.name} reads: {one.text[:60]}")
+                raise SentencesError(f"a sentence is longer than {encoder.name} reads: {sentence.text[:60]}")
             self.rows.append(row)
-            self.words.append([(a + before, b + before) for a, b in _inside(one.offsets, own.offsets)])
+            self.words.append([(a + before, b + before) for a, b in _inside(sentence.offsets, encoded.offsets)])
 
     def batch(self, places: Sequence[int], numbers: Mapping[str, int]) -> SubwordBatch:
         """Some sentences, labels by their numbers."""
         labels = [[numbers[label] for label in self.sentences[place].labels] for place in places]
-        return SubwordBatch([self.rows[one] for one in places], [self.words[one] for one in places], labels)
+        return SubwordBatch([self.rows[place] for place in places], [self.words[place] for place in places], labels)
 
 
-class FineTuned(nn.Module):
+class FineTunedTagger(nn.Module):
     """A tagger with what it changes of the encoder below it, which it does not own."""
 
     def __init__(self, encoder: Encoder, tagger: TaggerModel, layer: int, *, positions: bool) -> None:
@@ -78,12 +80,14 @@ class FineTuned(nn.Module):
         super().__init__()
         self.tagger, self._layer = tagger, layer
         self._encoder = (encoder,)  # in a tuple, its weights are no part of this module
-        kept = set(map(id, _word_tables(encoder)))
+        fixed = set(map(id, _word_tables(encoder)))
         if not positions:
-            kept.add(id(position_table(encoder)[0]))
-        used = [(name, own) for name, own in _used(encoder, layer) if id(own) not in kept]
+            fixed.add(id(position_table(encoder)[0]))
+        used = [(name, parameter) for name, parameter in _used_parameters(encoder, layer) if id(parameter) not in fixed]
         encoder.requires_grad_(False).eval()
-        self.pretrained = nn.ParameterDict({name.replace(".", "/"): own.requires_grad_() for name, own in used})
+        self.pretrained = nn.ParameterDict(
+            {name.replace(".", "/"): parameter.requires_grad_() for name, parameter in used}
+        )
 
     @property
     def encoder(self) -> Encoder:
@@ -93,22 +97,24 @@ class FineTuned(nn.Module):
     def loss(self, batch: SubwordBatch) -> Tensor:
         """-log p of the labels, a word."""
         states, mask = self._words(batch.rows, batch.words)
-        labels = pad_sequence([torch.tensor(one) for one in batch.labels], batch_first=True).to(mask.device)
+        labels = pad_sequence([torch.tensor(row) for row in batch.labels], batch_first=True).to(mask.device)
         return self.tagger.loss(states, labels, mask)
 
     @torch.inference_mode()
-    def tagged(self, found: SubwordSentences, labels: Sequence[str]) -> list[list[str]]:
+    def tag(self, sentences: SubwordSentences, labels: Sequence[str]) -> list[list[str]]:
         """The likeliest labels of sentences."""
-        best: list[list[str]] = [[] for _ in found.rows]
-        for batch in batches([len(row) for row in found.rows], TOKENS_AT_ONCE):
-            states, mask = self._words([found.rows[one] for one in batch], [found.words[one] for one in batch])
-            for number, row in zip(batch, self.tagger.best(states, mask)[0].tolist(), strict=True):
-                best[number] = [labels[label] for label in row[: len(found.words[number])]]
+        best: list[list[str]] = [[] for _ in sentences.rows]
+        for batch in batches([len(row) for row in sentences.rows], TOKENS_AT_ONCE):
+            states, mask = self._words(
+                [sentences.rows[place] for place in batch], [sentences.words[place] for place in batch]
+            )
+            for place, row in zip(batch, self.tagger.best(states, mask)[0].tolist(), strict=True):
+                best[place] = [labels[label] for label in row[: len(sentences.words[place])]]
         return best
 
-    def changed(self) -> dict[str, Tensor]:
+    def changed_weights(self) -> dict[str, Tensor]:
         """The encoder's weights that have learned, by their names in it."""
-        return {name.replace("/", "."): own.detach() for name, own in self.pretrained.items()}
+        return {name.replace("/", "."): weight.detach() for name, weight in self.pretrained.items()}
 
     def _words(self, rows: Sequence[list[int]], words: Sequence[list[tuple[int, int]]]) -> tuple[Tensor, Tensor]:
         """The states (batch, words, width) that `word_states` has, and their mask (batch, words)."""
@@ -116,13 +122,14 @@ class FineTuned(nn.Module):
         device = self.tagger.output.weight.device
         ids, mask = pad_rows(rows, device, encoder.pad)
         states = F.normalize(encoder(ids, mask)[self._layer].float(), dim=-1) * encoder.width**0.5
-        found = []
-        for own, places in zip(states, words, strict=True):
-            sums = torch.cat([own.new_zeros(1, own.shape[1]), own.cumsum(0)])
+        vectors = []
+        for row_states, places in zip(states, words, strict=True):
+            sums = torch.cat([row_states.new_zeros(1, row_states.shape[1]), row_states.cumsum(0)])
             starts, ends = torch.tensor(places, device=device).reshape(-1, 2).unbind(1)
-            found.append((sums[ends] - sums[starts]) / (ends - starts).clamp(min=1)[:, None])
+            vectors.append((sums[ends] - sums[starts]) / (ends - starts).clamp(min=1)[:, None])
         lengths = torch.tensor([len(places) for places in words], device=device)
-        return pad_sequence(found, batch_first=True), torch.arange(int(lengths.max()), device=device) < lengths[:, None]
+        word_mask = torch.arange(int(lengths.max()), device=device) < lengths[:, None]
+        return pad_sequence(vectors, batch_first=True), word_mask
 
 
 _SENTINEL = -1
@@ -147,22 +154,22 @@ def position_table(encoder: Encoder) -> tuple[Tensor, int]:
 def _inside(words: Sequence[tuple[int, int]], subwords: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The first subword of each word and the one after its last."""
     for start, end in words:
-        inside = [number for number, (a, b) in enumerate(subwords) if a < end and b > start]
+        inside = [index for index, (a, b) in enumerate(subwords) if a < end and b > start]
         yield (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
 def _word_tables(encoder: Encoder) -> list[Tensor]:
     """The embeddings of the vocabulary; none where they cannot be trained anyway."""
     model: Any = getattr(encoder, "model", None)
-    found = [getattr(model, "tokens", None), getattr(model, "get_input_embeddings", lambda: None)()]
-    return [table.weight for table in found if isinstance(table, nn.Embedding)]
+    layers = [getattr(model, "tokens", None), getattr(model, "get_input_embeddings", lambda: None)()]
+    return [table.weight for table in layers if isinstance(table, nn.Embedding)]
 
 
-def _used(encoder: Encoder, layer: int) -> list[tuple[str, nn.Parameter]]:
+def _used_parameters(encoder: Encoder, layer: int) -> list[tuple[str, nn.Parameter]]:
     """The parameters that the states of a layer depend on."""
     encoder.requires_grad_(True)
     ids, mask = pad_rows([encoder.frame([encoder.pad])], next(encoder.parameters()).device, encoder.pad)
     (encoder(ids, mask)[layer] ** 2).sum().backward()
-    found = [(name, own) for name, own in encoder.named_parameters() if own.grad is not None]
+    parameters = [(name, parameter) for name, parameter in encoder.named_parameters() if parameter.grad is not None]
     encoder.zero_grad(set_to_none=True)
-    return found
+    return parameters

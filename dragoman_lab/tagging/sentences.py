@@ -41,11 +41,11 @@ class Sentence:
     @property
     def offsets(self) -> list[tuple[int, int]]:
         """Where each word stands in `text`."""
-        found, place = [], 0
+        spans, place = [], 0
         for word, space in zip(self.words, self.spaces, strict=True):
-            found.append((place, place + len(word)))
+            spans.append((place, place + len(word)))
             place += len(word) + space
-        return found
+        return spans
 
 
 def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[Sentence]:
@@ -58,13 +58,13 @@ def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[S
     """
     kind = _format(path)
     word, label, columns = COLUMNS[kind]
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     rows: list[tuple[str, str, bool]] = []
     empty = 0
-    for number, line in enumerate(_lines(path), start=1):
+    for line_number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             if rows:
-                found.append(_sentence(rows, names or {}))
+                sentences.append(_sentence(rows, names or {}))
             rows = []
             continue
         if kind != "bio" and line.startswith("#"):
@@ -74,18 +74,18 @@ def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[S
             empty += 1  # some were left empty in the Chinese part of xSID
             continue
         if len(parts) < columns or not parts[word].strip():
-            raise SentencesError(f"{path}: line {number}: needs {columns} columns, the word not empty")
+            raise SentencesError(f"{path}: line {line_number}: needs {columns} columns, the word not empty")
         if kind == "conllu" and not parts[0].isdecimal():
             continue  # a word of several tokens, which follow, or one that is not there
         space = not (kind == "conllu" and "SpaceAfter=No" in parts[9].split("|"))
         rows.append((parts[word], parts[label] or OUTSIDE, space))
     if rows:
-        found.append(_sentence(rows, names or {}))
-    if not found:
+        sentences.append(_sentence(rows, names or {}))
+    if not sentences:
         raise SentencesError(f"{path}: holds no sentence")
     if empty:
         logger.warning("%s: %d empty words without a label were left out", path, empty)
-    return found
+    return sentences
 
 
 def _format(path: Path) -> str:
@@ -106,10 +106,10 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _sentence(rows: list[tuple[str, str, bool]], names: Mapping[str, str]) -> Sentence:
     words, labels, spaces = zip(*rows, strict=True)
-    return Sentence(words, tuple(_named(label, names) for label in labels), spaces)
+    return Sentence(words, tuple(_rename_label(label, names) for label in labels), spaces)
 
 
-def _named(label: str, names: Mapping[str, str]) -> str:
+def _rename_label(label: str, names: Mapping[str, str]) -> str:
     prefix, dash, kind = label.partition("-")
     if not dash:
         return label

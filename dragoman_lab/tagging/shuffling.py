@@ -12,17 +12,17 @@ from dragoman_lab.tagging.sentences import Sentence
 
 def units(labels: tuple[str, ...], whole: bool) -> list[list[int]]:
     """The places of words that stay together: each name, and each other word; with `whole` false each word."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     named = {span.start: span.end for span in spans(labels)} if whole else {}
     place = 0
     while place < len(labels):
         end = named.get(place, place + 1)
-        found.append(list(range(place, end)))
+        groups.append(list(range(place, end)))
         place = end
-    return found
+    return groups
 
 
-def shuffled(sentence: Sentence, k: float, noise: np.random.Generator, *, whole: bool) -> Sentence:
+def shuffle(sentence: Sentence, k: float, noise: np.random.Generator, *, whole: bool) -> Sentence:
     """A sentence whose units are in another order, each at most `k` places away from its own; `math.inf`: any order.
 
     The order is that of i + U(0, k + 1), as in noising for denoising autoencoders (Lample et al. 2018).
@@ -30,7 +30,7 @@ def shuffled(sentence: Sentence, k: float, noise: np.random.Generator, *, whole:
     parts = units(sentence.labels, whole)
     drawn = noise.random(len(parts))
     keys = drawn if math.isinf(k) else np.arange(len(parts)) + drawn * (k + 1)
-    order = [place for number in np.argsort(keys, kind="stable") for place in parts[number]]
+    order = [place for index in np.argsort(keys, kind="stable") for place in parts[index]]
     return Sentence(
         tuple(sentence.words[place] for place in order),
         tuple(sentence.labels[place] for place in order),

@@ -6,13 +6,14 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor, nn
 
 from dragoman.backbone.encoder import Encoder
@@ -23,25 +24,23 @@ from dragoman.tagging.encoders import EncoderConfig
 from dragoman.tagging.labels import accuracy, span_f1
 from dragoman.tagging.tagger import TaggerModel, best_labels, load_tagger, padded_states, save_tagger
 from dragoman.tagging.words import word_states
-from dragoman_lab.backbone.config import ConfigError, TrainingConfig
+from dragoman_lab.backbone.config import ConfigError, Share, TrainingConfig
 from dragoman_lab.backbone.corpus import Position
-from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Batch, EarlyStopping, Report, Source, Trainer
-from dragoman_lab.backbone.pretraining import begun
-from dragoman_lab.tagging.fine_tuning import FineTuned, SubwordBatch, SubwordSentences, position_table
+from dragoman_lab.backbone.pretraining import begin_training
+from dragoman_lab.backbone.workers import Workers
+from dragoman_lab.tagging.fine_tuning import FineTunedTagger, SubwordBatch, SubwordSentences, position_table
 from dragoman_lab.tagging.sentences import Sentence, read_sentences
-from dragoman_lab.tagging.shuffling import shuffled
+from dragoman_lab.tagging.shuffling import shuffle
 
 TEXTS_AT_ONCE = 1_024
-FINE_TUNE = ("", "all", "all_but_positions")
 B = TypeVar("B", bound=Batch, covariant=True)
 
 
-@dataclass(frozen=True)
 class TaggerTraining(TrainingConfig):
     """Configuration of `dragoman train tagger --config`, in addition to `TrainingConfig`."""
 
-    TEXT = False
+    TEXT: ClassVar[bool] = False
 
     name: str = ""
     """What answers call the tagger; default: its folder's name."""
@@ -49,18 +48,18 @@ class TaggerTraining(TrainingConfig):
     spans: bool = True
     """Whether labels mark spans (BIO), or each word by itself."""
     encoder: str = "e5-small"
-    layer: int = 8
+    layer: NonNegativeInt = 8
     """The encoder's layer whose states are read."""
-    labelled: list[str] = field(default_factory=list)
+    labelled: list[str] = Field(default_factory=list)
     """Files of labelled sentences: `.conllu`, `.bio` or `.conll`."""
-    tuning: list[str] = field(default_factory=list)
+    tuning: list[str] = Field(default_factory=list)
     """Files of sentences for early stopping."""
-    more: list[str] = field(default_factory=list)
+    more: list[str] = Field(default_factory=list)
     """Further files, of whose sentences the share `more_share` is learned from."""
-    more_share: float = 0.0
-    names: dict[str, Any] = field(default_factory=dict)
+    more_share: Share = 0.0
+    names: dict[str, str] = Field(default_factory=dict)
     """Other names of kinds of labels; those named "" are dropped."""
-    languages: list[str] = field(default_factory=list)
+    languages: list[str] = Field(default_factory=list)
     """Of the files."""
     kind: str = "oit"
     layers: int = 1
@@ -70,41 +69,31 @@ class TaggerTraining(TrainingConfig):
     dropout: float = 0.3
     normed: bool = False
     crf: bool = True
-    shuffled: int = 0
+    shuffled: NonNegativeInt = 0
     """How many copies of each sentence, in other orders of its words, are learned from in its place."""
-    most_copies: int = 0
+    most_copies: NonNegativeInt = 0
     """How many of all copies are made, chosen by chance; 0: all."""
     start_from: str = ""
     """Folder of a tagger of the same labels and encoders whose weights the training begins with."""
-    sentences: int = 32
+    sentences: PositiveInt = 32
     """Of a batch."""
     states: str = ""
     """Folder of the words' states, which trainings can share; default: `states` in the output."""
-    patience: int = 5
-    fine_tune: str = ""
+    patience: PositiveInt = 5
+    fine_tune: Literal["", "all", "all_but_positions"] = ""
     """What of the pretrained encoder learns as well: nothing, `all` up to `layer`, or `all_but_positions`. `rates`
     slows it down by the name `pretrained`."""
 
-    FREE = (*TrainingConfig.FREE, "states", "name")
+    FREE: ClassVar[tuple[str, ...]] = (*TrainingConfig.FREE, "states", "name")
 
     def check(self) -> None:
         super().check()
         if not self.labelled or not self.tuning:
             raise ConfigError("labelled and tuning must name files of labelled sentences")
-        if not 0 <= self.more_share <= 1 or bool(self.more) != bool(self.more_share):
-            raise ConfigError("more_share must lie between 0 and 1, and goes together with more")
-        for name, new in self.names.items():
-            if not isinstance(new, str):
-                raise ConfigError(f"names: {name}: {new!r} is not text")
-        if self.fine_tune not in FINE_TUNE:
-            raise ConfigError(f"fine_tune: {self.fine_tune!r} is not one of {', '.join(map(repr, FINE_TUNE))}")
-        for name in ("sentences", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1")
+        if bool(self.more) != bool(self.more_share):
+            raise ConfigError("more_share goes together with more")
         if self.start_from and self.fine_tune:
             raise ConfigError("start_from: a training that fine-tunes its encoder begins with the pretrained one")
-        if min(self.shuffled, self.layer, self.most_copies) < 0:
-            raise ConfigError("shuffled, layer and most_copies must be at least 0")
         self.word_encoder()
 
     def word_encoder(self) -> EncoderConfig:
@@ -132,7 +121,7 @@ class WordBatch:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledStates:
     """Sentences with the states of their words."""
 
     sentences: list[Sentence]
@@ -150,51 +139,51 @@ class StoredWords:
     def __init__(self, encoder: SentenceEncoder, layer: int, folder: Path) -> None:
         self.encoder, self._layer, self._folder = encoder, layer, folder
 
-    def of(self, sentences: Sequence[Sentence]) -> Labelled:
+    def of(self, sentences: Sequence[Sentence]) -> LabelledStates:
         """Sentences with states, which are kept in the folder."""
         pretrained = self.encoder.encoder
-        known = f"{pretrained.name} {pretrained.checksum} {pretrained.tokenizer_checksum} {self._layer}"
-        digest = hashlib.sha256(known.encode())
-        for one in sentences:
-            digest.update(repr((one.words, one.spaces)).encode())
+        made_from = f"{pretrained.name} {pretrained.checksum} {pretrained.tokenizer_checksum} {self._layer}"
+        digest = hashlib.sha256(made_from.encode())
+        for sentence in sentences:
+            digest.update(repr((sentence.words, sentence.spaces)).encode())
         path = self._folder / f"{digest.hexdigest()[:16]}.npy"
         if not path.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             with atomic_file(path) as unfinished, unfinished.open("wb") as file:
-                np.save(file, self._computed(sentences))
-        ends = np.cumsum([len(one.words) for one in sentences])
-        return Labelled(list(sentences), np.split(np.load(path), ends[:-1]))
+                np.save(file, self._compute(sentences))
+        ends = np.cumsum([len(sentence.words) for sentence in sentences])
+        return LabelledStates(list(sentences), np.split(np.load(path), ends[:-1]))
 
-    def _computed(self, sentences: Sequence[Sentence]) -> NDArray[np.float16]:
-        found = []
+    def _compute(self, sentences: Sequence[Sentence]) -> NDArray[np.float16]:
+        computed = []
         for begin in range(0, len(sentences), TEXTS_AT_ONCE):
             some = sentences[begin : begin + TEXTS_AT_ONCE]
-            words = [one.offsets for one in some]
-            _, states = word_states(self.encoder, self._layer, [one.text for one in some], words)
-            found += [one.astype(np.float16) for one in states]
-        return np.concatenate(found)
+            words = [sentence.offsets for sentence in some]
+            _, states = word_states(self.encoder, self._layer, [sentence.text for sentence in some], words)
+            computed += [sentence_states.astype(np.float16) for sentence_states in states]
+        return np.concatenate(computed)
 
 
-def learned_from(config: TaggerTraining) -> list[Sentence]:
+def learning_sentences(config: TaggerTraining) -> list[Sentence]:
     """The sentences that a training learns from, in all the orders that it is to see.
 
     Raises:
         SentencesError: a file that cannot be used.
     """
-    found = _read(config.labelled, config)
+    learned = _read(config.labelled, config)
     noise = np.random.default_rng(config.seed)
     if config.more:
         others = _read(config.more, config)
         count = max(1, round(config.more_share * len(others)))
-        found += [others[place] for place in noise.permutation(len(others))[:count]]
+        learned += [others[place] for place in noise.permutation(len(others))[:count]]
     if config.shuffled:
-        copies = noise.permutation(len(found) * config.shuffled)[: config.most_copies or None]
-        found = [shuffled(found[number // config.shuffled], math.inf, noise, whole=True) for number in copies]
-    return found
+        copies = noise.permutation(len(learned) * config.shuffled)[: config.most_copies or None]
+        learned = [shuffle(learned[index // config.shuffled], math.inf, noise, whole=True) for index in copies]
+    return learned
 
 
 def _read(paths: Sequence[str], config: TaggerTraining) -> list[Sentence]:
-    return [one for path in paths for one in read_sentences(Path(path), config.names)]
+    return [sentence for path in paths for sentence in read_sentences(Path(path), config.names)]
 
 
 class Sentences(Protocol[B]):
@@ -206,12 +195,14 @@ class Sentences(Protocol[B]):
     def batch(self, places: Sequence[int], numbers: Mapping[str, int]) -> B: ...
 
 
-def source_of(found: Sentences[B], labels: Sequence[str], config: TaggerTraining) -> Source[B]:
+def source_of(learned: Sentences[B], labels: Sequence[str], config: TaggerTraining) -> Source[B]:
     """Batches of sentences of like length; a round has each sentence once."""
-    numbers = {label: number for number, label in enumerate(labels)}
-    sizes = np.array([len(one.words) for one in found.sentences])
+    numbers = {label: index for index, label in enumerate(labels)}
+    sizes = np.array([len(sentence.words) for sentence in learned.sentences])
     count = -(-len(sizes) // config.sentences)
-    digest = hashlib.sha256("\n".join(f"{one.words} {one.labels}" for one in found.sentences).encode()).hexdigest()
+    digest = hashlib.sha256(
+        "\n".join(f"{sentence.words} {sentence.labels}" for sentence in learned.sentences).encode()
+    ).hexdigest()
 
     def draw(start: Position) -> Iterator[tuple[Position, B]]:
         position = start
@@ -219,11 +210,11 @@ def source_of(found: Sentences[B], labels: Sequence[str], config: TaggerTraining
             noise = np.random.default_rng([config.seed, position.round])
             order = np.argsort(sizes + noise.random(len(sizes)) * 4, kind="stable")
             turn = noise.permutation(count)
-            for number in range(position.batch, count):
-                begin = int(turn[number]) * config.sentences
-                last = number + 1 == count
-                position = Position(position.round + last, 0 if last else number + 1)
-                yield position, found.batch(order[begin : begin + config.sentences].tolist(), numbers)
+            for batch_index in range(position.batch, count):
+                begin = int(turn[batch_index]) * config.sentences
+                last = batch_index + 1 == count
+                position = Position(position.round + last, 0 if last else batch_index + 1)
+                yield position, learned.batch(order[begin : begin + config.sentences].tolist(), numbers)
 
     return Source(digest, draw)
 
@@ -231,20 +222,20 @@ def source_of(found: Sentences[B], labels: Sequence[str], config: TaggerTraining
 def batch_loss(model: TaggerModel, batch: WordBatch, device: torch.device) -> Mapping[str, Tensor]:
     """-log p of the labels, a word."""
     states, mask = padded_states(batch.states, device)
-    labels = nn.utils.rnn.pad_sequence([torch.tensor(one) for one in batch.labels], batch_first=True).to(device)
+    labels = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in batch.labels], batch_first=True).to(device)
     return {"labels": model.loss(states, labels, mask)}
 
 
-def tagged(model: TaggerModel, found: Labelled, labels: Sequence[str]) -> list[list[str]]:
+def tag_sentences(model: TaggerModel, stored: LabelledStates, labels: Sequence[str]) -> list[list[str]]:
     """The labels that a model gives the words of sentences."""
-    states = [own.astype(np.float32) for own in found.states]
+    states = [sentence_states.astype(np.float32) for sentence_states in stored.states]
     return [[labels[label] for label in row] for row, _ in best_labels(model, states)]
 
 
-def score(gold: Sequence[Sentence], found: Sequence[Sequence[str]], of_spans: bool) -> float:
+def score(gold: Sequence[Sentence], predicted: Sequence[Sequence[str]], of_spans: bool) -> float:
     """F1 of spans, or the share of words with the right label."""
     measure: Callable[..., float] = span_f1 if of_spans else accuracy
-    return measure([one.labels for one in gold], found)
+    return measure([sentence.labels for sentence in gold], predicted)
 
 
 def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -255,16 +246,18 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
         SentencesError: if a file of sentences cannot be used.
         CheckpointError: if the encoder cannot be loaded.
     """
-    workers = begun(config, output, resume)
-    sentences, tuning = learned_from(config), _read(config.tuning, config)
+    workers = begin_training(config, output, resume)
+    sentences, tuning = learning_sentences(config), _read(config.tuning, config)
     pretrained = load_encoder(config.encoder, str(workers.device))
     if config.layer > pretrained.layers:
         raise ConfigError(f"layer: {pretrained.name} has {pretrained.layers} layers")
-    labels = sorted({label for one in sentences for label in one.labels})
-    model, labels = _continued(config, pretrained, labels) if config.start_from else _new(config, pretrained, labels)
+    labels = sorted({label for sentence in sentences for label in sentence.labels})
+    model, labels = (
+        _continue_model(config, pretrained, labels) if config.start_from else _new_model(config, pretrained, labels)
+    )
     trainer: Trainer[Any]
     if config.fine_tune:
-        whole = FineTuned(pretrained, model, config.layer, positions=config.fine_tune == "all")
+        whole = FineTunedTagger(pretrained, model, config.layer, positions=config.fine_tune == "all")
         trainer = _fine_tuning(whole, SubwordSentences(pretrained, sentences), tuning, labels, config, output, workers)
     else:
         trainer = _on_states(model, pretrained, sentences, tuning, labels, config, output, workers)
@@ -273,17 +266,17 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        training = {**asdict(config), "steps": trainer.progress.best_step, "tuning_score": trainer.progress.best}
+        training = {**config.model_dump(), "steps": trainer.progress.best_step, "tuning_score": trainer.progress.best}
         about: dict[str, Any] = {"name": config.name} if config.name else {}
         about |= {"task": config.task, "spans": config.spans, "layer": config.layer, "languages": config.languages}
-        changed = whole.changed() if config.fine_tune else {}
+        changed = whole.changed_weights() if config.fine_tune else {}
         save_tagger(output / "model", model.eval(), pretrained, labels, about, changed)
         (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
 
 
-def _new(config: TaggerTraining, pretrained: Encoder, labels: list[str]) -> tuple[TaggerModel, list[str]]:
+def _new_model(config: TaggerTraining, pretrained: Encoder, labels: list[str]) -> tuple[TaggerModel, list[str]]:
     """A model that has learned nothing, and its labels."""
     positions = None
     if config.kind == "copied":
@@ -294,21 +287,21 @@ def _new(config: TaggerTraining, pretrained: Encoder, labels: list[str]) -> tupl
     ), labels
 
 
-def _continued(config: TaggerTraining, pretrained: Encoder, wanted: list[str]) -> tuple[TaggerModel, list[str]]:
+def _continue_model(config: TaggerTraining, pretrained: Encoder, needed: list[str]) -> tuple[TaggerModel, list[str]]:
     """The model of another training, and its labels.
 
     Raises:
-        ConfigError: it is of another make, or lacks some of the labels `wanted`.
+        ConfigError: it is of another make, or lacks some of the labels `needed`.
         CheckpointError: it cannot be loaded.
     """
     encoder = SentenceEncoder(pretrained, config.layer)
-    known = load_tagger(Path(config.start_from), encoder, str(encoder.device))
-    same = known.model.encoder.config == config.word_encoder() and (known.model.crf is not None) == config.crf
-    if known.encoder is not encoder or known.layer != config.layer or not same:
+    earlier = load_tagger(Path(config.start_from), encoder, str(encoder.device))
+    same = earlier.model.encoder.config == config.word_encoder() and (earlier.model.crf is not None) == config.crf
+    if earlier.encoder is not encoder or earlier.layer != config.layer or not same:
         raise ConfigError(f"start_from: {config.start_from} is made otherwise than this configuration says")
-    if missing := sorted(set(wanted) - set(known.labels)):
+    if missing := sorted(set(needed) - set(earlier.labels)):
         raise ConfigError(f"start_from: {config.start_from} has no label {', '.join(missing)}")
-    return known.model, known.labels
+    return earlier.model, earlier.labels
 
 
 def _on_states(
@@ -327,7 +320,9 @@ def _on_states(
     )
     learned, held = workers.after_first(lambda: (stored.of(sentences), stored.of(tuning)))
     stopping = EarlyStopping(
-        lambda: {"score": score(held.sentences, tagged(model, held, labels), config.spans)}, "score", config.patience
+        lambda: {"score": score(held.sentences, tag_sentences(model, held, labels), config.spans)},
+        "score",
+        config.patience,
     )
     return Trainer(
         model,
@@ -342,7 +337,7 @@ def _on_states(
 
 
 def _fine_tuning(
-    model: FineTuned,
+    model: FineTunedTagger,
     learned: SubwordSentences,
     tuning: Sequence[Sentence],
     labels: Sequence[str],
@@ -353,7 +348,7 @@ def _fine_tuning(
     """The training of a tagger and the encoder below it."""
     held = SubwordSentences(model.encoder, tuning)
     stopping = EarlyStopping(
-        lambda: {"score": score(held.sentences, model.tagged(held, labels), config.spans)}, "score", config.patience
+        lambda: {"score": score(held.sentences, model.tag(held, labels), config.spans)}, "score", config.patience
     )
     return Trainer(
         model,

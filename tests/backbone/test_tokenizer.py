@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.tokenizer import BYTES, SPECIAL_TOKENS, UNKNOWN, Subwords, cut_evenly
 from dragoman_lab.backbone.text_files import CorpusError, TextFile
-from dragoman_lab.backbone.vocabulary import _sample, language_sizes, smoothed, train_subwords
+from dragoman_lab.backbone.vocabulary import _sample, language_sizes, smooth_shares, train_subwords
 from tests.backbone.samples import all_ids
 
 SPELT = [*SPECIAL_TOKENS, "<to:de>", "<0x41>", "<0xFF>", "＜mask＞", "<0x", "<<s>", "<s><s>", "▁", "<0x41>é"]
@@ -119,7 +119,7 @@ def test_a_small_language_gets_its_smoothed_share(tmp_path: Path) -> None:
     files = two_languages(tmp_path)
     sizes = language_sizes(files)
     assert sizes == {"en": 900 * 19, "sw": 9 * 21}
-    shares = smoothed(sizes, 0.5)
+    shares = smooth_shares(sizes, 0.5)
     ratio = (sizes["sw"] / sizes["en"]) ** 0.5
     assert shares["sw"] / shares["en"] == pytest.approx(ratio)
     drawn = list(_sample(files, sizes, {language: 10_000 * share for language, share in shares.items()}))

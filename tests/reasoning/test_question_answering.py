@@ -28,7 +28,7 @@ from dragoman.reasoning.question_answering import (
 )
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
-from dragoman_lab.reasoning.spans import SpanTraining, trainable
+from dragoman_lab.reasoning.spans import SpanTraining, make_trainable
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import randomised, reader
 
@@ -46,7 +46,7 @@ REQUESTS = [
 def trained(encoder: Encoder, folder: Path, structured: bool = True) -> SpanReader:
     """A reader with random deltas, saved to `folder`."""
     config = SpanTraining(examples="-", tuning="-", rank=4, first_layer=1, structured=structured, length=16)
-    model = SpanReader(trainable(StructuredEncoder(encoder), config))
+    model = SpanReader(make_trainable(StructuredEncoder(encoder), config))
     randomised(model)
     about = {"model_type": MODEL_TYPE, "structured": structured, "width": encoder.width}
     save_deltas(folder, model.encoder, model.head, about)

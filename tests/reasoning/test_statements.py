@@ -23,7 +23,7 @@ from dragoman.reasoning.inference import StatementScorer
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader, both_or_neither, support
 from dragoman.reasoning.structured_attention import joined_masks, structured_masks
 from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder, languages_of, row_of
-from dragoman_lab.reasoning.spans import SpanTraining, trainable
+from dragoman_lab.reasoning.spans import SpanTraining, make_trainable
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import randomised
 
@@ -65,7 +65,7 @@ def reader(encoder: Encoder, cross: Path | None = None, **changes: Any) -> tuple
     structured.keep_layers(config.layers or encoder.layers)
     if cross is not None:
         load_cross(cross, structured)
-    model = StatementReader(trainable(structured, config))
+    model = StatementReader(make_trainable(structured, config))
     randomised(model)
     return model.eval(), config
 

@@ -24,8 +24,8 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman_lab.backbone.corpus import Pairs
-from dragoman_lab.backbone.distributed import keep_freed_memory
 from dragoman_lab.backbone.objectives import losses
+from dragoman_lab.backbone.workers import keep_freed_memory
 
 BF16 = torch.bfloat16
 ATTENTIONS = ("sdpa", "eager")

@@ -25,7 +25,7 @@ import httpx
 
 from dragoman_lab.benchmarks.hostile.service import Service
 from dragoman_lab.benchmarks.retrieval.first_stage import dictionary_pairs
-from dragoman_lab.evaluation.test_collection import part_of
+from dragoman_lab.evaluation.benchmark import part_of
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = [

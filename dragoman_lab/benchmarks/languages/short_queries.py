@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dragoman.engine.query.language import detect
-from dragoman_lab.evaluation.test_collection import part_of
+from dragoman_lab.evaluation.benchmark import part_of
 
 Part = Literal["learn", "tune", "test"]
 

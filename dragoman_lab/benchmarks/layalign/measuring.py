@@ -20,7 +20,7 @@ from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman_lab.benchmarks.layalign.translation_quality import translate
 from dragoman_lab.reasoning.examples import read_records
-from dragoman_lab.reasoning.problems import held_out, problems
+from dragoman_lab.reasoning.problems import held_out_templates, problems
 from dragoman_lab.reasoning.problems.sets import mawps
 
 AT_ONCE = 32
@@ -51,7 +51,7 @@ def sets_of(data_folder: Path, split: str, count: int) -> Sets:
     Raises:
         ExamplesError: a file is missing or not of its set's form.
     """
-    generated = list(islice(problems(held_out(), SEED[split]), count))
+    generated = list(islice(problems(held_out_templates(), SEED[split]), count))
     sets: Sets = {
         "templates": {
             language: Questions(
@@ -62,7 +62,7 @@ def sets_of(data_folder: Path, split: str, count: int) -> Sets:
     }
     if split == "tune":
         return sets
-    mawps_problems = list(islice(mawps(data_folder / "reasoning" / "mawps.jsonl.gz", measured=True), count))
+    mawps_problems = list(islice(mawps(data_folder / "reasoning" / "mawps.jsonl.gz", held_out=True), count))
     sets["mawps"] = {
         "en": Questions(
             [problem.texts["en"] for problem in mawps_problems], [problem.answer for problem in mawps_problems]
@@ -77,7 +77,7 @@ def sets_of(data_folder: Path, split: str, count: int) -> Sets:
 def unlike_learned(data_folder: Path, texts: Sequence[str]) -> list[bool]:
     """Which problems of MAWPS have no twin among those to learn from: the same text but for its numbers."""
     learned = {
-        _words(problem.texts["en"]) for problem in mawps(data_folder / "reasoning" / "mawps.jsonl.gz", measured=False)
+        _words(problem.texts["en"]) for problem in mawps(data_folder / "reasoning" / "mawps.jsonl.gz", held_out=False)
     }
     return [_words(text) not in learned for text in texts]
 

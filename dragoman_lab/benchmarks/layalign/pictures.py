@@ -29,7 +29,7 @@ from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.reasoning.layalign.model import Bridge
 from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman.reasoning.layalign.states import read_texts
-from dragoman_lab.reasoning.problems import held_out, problems
+from dragoman_lab.reasoning.problems import held_out_templates, problems
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def texts_of(count: int) -> dict[str, list[str]]:
     """The same problems in each language."""
-    sample = list(islice(problems(held_out(), seed=3), count))
+    sample = list(islice(problems(held_out_templates(), seed=3), count))
     return {language: [problem.texts[language] for problem in sample] for language in sample[0].texts}
 
 

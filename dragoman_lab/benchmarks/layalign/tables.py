@@ -26,7 +26,7 @@ from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman_lab.benchmarks.layalign import measuring
 from dragoman_lab.benchmarks.layalign.measuring import LOW, Questions, Sets, System
 from dragoman_lab.benchmarks.layalign.runs import METHODS, Plan, first_stage, train_method
-from dragoman_lab.reasoning.problems import held_out
+from dragoman_lab.reasoning.problems import held_out_templates
 
 BASE, TRANSLATE = "base", "translate"
 TITLES = {BASE: "the LLM alone", TRANSLATE: "translation, then the LLM"} | {
@@ -196,7 +196,7 @@ def _by_template(runs: Sequence[Mapping[str, Any]], count: int) -> list[float]:
         or [run["solved"]["templates"]["en"][:count]]
         for run in runs
     ]
-    templates = len(held_out())
+    templates = len(held_out_templates())
     return [
         100 * float(np.mean([row[template::templates] for run_rows in rows for row in run_rows]))
         for template in range(min(templates, count))

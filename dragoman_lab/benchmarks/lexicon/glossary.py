@@ -32,8 +32,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman_lab.benchmarks.lexicon.words import Accident, Chosen, Sentences, accidents, choose_words, invent_term
-from dragoman_lab.evaluation.client import SearchClient
-from dragoman_lab.evaluation.serving import checked, post, serve_temporarily
+from dragoman_lab.evaluation.search_client import SearchClient
+from dragoman_lab.evaluation.serving import post, require_success, serve_temporarily
 
 METHODS = ("psq", "default", "rerank")
 TOP = 10
@@ -72,7 +72,7 @@ def upload(client: httpx.Client, name: str, language: str, entries: Mapping[str,
         "source": "en", "target": language, "kind": "glossary", "format": "tsv", "header": False,
         "columns": "source,target", "activate": True,
     }  # fmt: skip
-    answer = checked(client.put(f"/v1/tables/{name}", params=parameters, content=content)).json()
+    answer = require_success(client.put(f"/v1/tables/{name}", params=parameters, content=content)).json()
     return int(answer.get("warnings_total", 0)) + int(answer["rejected_total"])
 
 

@@ -34,11 +34,11 @@ from dragoman.reasoning.inference import SpanScorer, StatementScorer
 from dragoman.reasoning.statements import MODEL_TYPE as STATEMENTS
 from dragoman_lab.evaluation.qa_examples import tuning_examples
 from dragoman_lab.evaluation.statement_examples import TUNING_SEEDS, StatementSources, theories
-from dragoman_lab.reasoning.calibration import calibration_of, fit_slope, served
+from dragoman_lab.reasoning.calibration import calibration_of, fit_slope, read_questions
 from dragoman_lab.reasoning.examples import Example
 from dragoman_lab.reasoning.statements import rows_of
 from dragoman_lab.reasoning.theories.datasets import Example as Record
-from dragoman_lab.reasoning.theories.datasets import folio, half_negated, leap_of_thought, strategy_qa
+from dragoman_lab.reasoning.theories.datasets import folio, leap_of_thought, negate_half, strategy_qa
 
 LANGUAGES = "ar,de,el,en,es,hi,ru,th,tr,vi,zh"
 BINS = 10
@@ -75,7 +75,7 @@ def measure_answers(options: argparse.Namespace) -> dict[str, Labelled]:
         tuning_examples(options.data / "xquad_r", options.languages.split(","), options.examples, 1, options.split)
     )
     scorer = SpanScorer(options.model)
-    readings = served(scorer, examples)
+    readings = read_questions(scorer, examples)
     calibration = scorer.calibration
     if options.fit:
         calibration = replace(calibration_of(readings), per_rank=calibration.per_rank)  # of `passage_weight`
@@ -120,7 +120,7 @@ def statement_sets(data_folder: Path, split: str, count: int) -> dict[str, list[
     part = "train" if tune else "validation"
     return {
         "theories": list(islice(theories(range(first, first + count), sources), count)),
-        "LeapOfThought": list(islice(_examples(half_negated(leaps, 1)), count)),
+        "LeapOfThought": list(islice(_examples(negate_half(leaps, 1)), count)),
         "FOLIO": list(islice(_examples(folio(reasoning / f"folio_{part}.jsonl.gz")), count)),
         "StrategyQA": list(
             islice(_examples(strategy_qa(reasoning / f"strategyqa_{'train' if tune else 'dev'}.jsonl.gz")), count)

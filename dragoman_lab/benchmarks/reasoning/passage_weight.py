@@ -30,7 +30,7 @@ from dragoman_lab.benchmarks.reasoning.calibration import write
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, documents, xquad
 from dragoman_lab.benchmarks.reasoning.xquad_retrieved import reading
 from dragoman_lab.benchmarks.search.measuring import check_complete
-from dragoman_lab.evaluation.client import SearchClient
+from dragoman_lab.evaluation.search_client import SearchClient
 from dragoman_lab.reasoning.answers import f1
 
 PASSAGES = 5

@@ -34,8 +34,8 @@ from dragoman.reasoning.question_answering import AnswerExtraction, Request, ans
 from dragoman_lab.benchmarks.load.memory import below, mebibytes
 from dragoman_lab.benchmarks.load.throughput import ask
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, xquad
+from dragoman_lab.evaluation.benchmark import SPLITS
 from dragoman_lab.evaluation.serving import post, serve_temporarily
-from dragoman_lab.evaluation.test_collection import SPLITS
 
 WARM_UP = 8
 """Questions asked before any is timed."""

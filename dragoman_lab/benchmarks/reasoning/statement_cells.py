@@ -17,9 +17,9 @@ from dragoman_lab.evaluation.qa_examples import Switch
 from dragoman_lab.evaluation.statement_examples import leap, statements
 from dragoman_lab.reasoning.examples import Example
 from dragoman_lab.reasoning.pair_queries import PairQueries
-from dragoman_lab.reasoning.statements import accuracies, judged
+from dragoman_lab.reasoning.statements import accuracies, judge
 from dragoman_lab.reasoning.theories import generate
-from dragoman_lab.reasoning.theories.datasets import half_negated, leap_of_thought
+from dragoman_lab.reasoning.theories.datasets import leap_of_thought, negate_half
 
 TEST_SEEDS = 2_000_000
 """Theories of tests begin at this seed; those for training and tuning stay below."""
@@ -57,7 +57,7 @@ def theory_test(count: int) -> ExampleMaker:
 def leap_test(plan: Plan, implicit: bool, count: int) -> ExampleMaker:
     """The first `count` statements of LeapOfThought's dev of one kind, half of them negated, word by word."""
     path = plan.data_folder / "leapofthought" / "dev.jsonl.gz"
-    records = list(half_negated(leap_of_thought(path, implicit=implicit), 1))[:count]
+    records = list(negate_half(leap_of_thought(path, implicit=implicit), 1))[:count]
     switch = Switch(plan.tables, plan.languages)
 
     def build(cell: Cell) -> list[Example]:
@@ -121,4 +121,4 @@ def measure_cells(
 def measure_accuracies(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """Accuracies in percent, in the precision that is the fastest here, as in training."""
     with autocast("cpu"):
-        return accuracies(judged(model, examples, structured), examples)
+        return accuracies(judge(model, examples, structured), examples)

@@ -145,7 +145,7 @@ def finish_training(config: TrainingConfig, folder: Path, train: Callable[..., P
     model, saved_config = folder / "model", folder / "config.json"
     if saved_config.exists():
         before = type(config).parse(read_json(saved_config))
-        if differing := [*config.differing(before), *(["steps"] if config.steps != before.steps else [])]:
+        if differing := [*config.differing_fields(before), *(["steps"] if config.steps != before.steps else [])]:
             raise SystemExit(f"{folder} was trained with another {', '.join(differing)}: choose another output")
     if not (model / "config.json").exists():
         say(f"{folder.name}: training, {config.steps} steps")

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.reasoning.question_answering import Request, answer_requests
-from dragoman_lab.evaluation.test_collection import SPLITS, json_lines, part_of
+from dragoman_lab.evaluation.benchmark import SPLITS, json_lines, part_of
 from dragoman_lab.reasoning.answers import exact, f1
 
 LANGUAGES = "ar,de,el,en,es,hi,ru,th,tr,vi,zh"

@@ -35,8 +35,8 @@ from rich.console import Console
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, agreement, documents, heat_maps, summary, xquad
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import tables_of
-from dragoman_lab.evaluation.client import SearchClient, searching
-from dragoman_lab.evaluation.test_collection import SPLITS
+from dragoman_lab.evaluation.benchmark import SPLITS
+from dragoman_lab.evaluation.search_client import SearchClient, open_search_client
 
 MEASURES = ("f1", "exact", "found", "sentence_f1", "sentence_exact")
 Cells = dict[str, dict[str, dict[str, float]]]
@@ -114,7 +114,7 @@ def reading(arguments: argparse.Namespace, languages: list[str]) -> contextlib.A
     foreign = [language for language in languages if language != "en"]
     tables = tables_of(arguments.data, foreign, arguments.work, arguments.permissive)
     settings = {"DRAGOMAN_READER": str(arguments.model)}
-    return searching(None, tables, data_dir=arguments.data_dir, settings=settings)
+    return open_search_client(None, tables, data_dir=arguments.data_dir, settings=settings)
 
 
 def pair(client: SearchClient, test_set: Xquad, source: str, target: str) -> dict[str, float]:

@@ -33,11 +33,11 @@ import numpy as np
 from dragoman.ranking.late import folder_of
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import MAIN, tables_of, tasks
-from dragoman_lab.evaluation.benchmark import DEPTH, paired_p
-from dragoman_lab.evaluation.client import CLIENTS, SearchClient, searching
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark
+from dragoman_lab.evaluation.evaluation import DEPTH, paired_p
+from dragoman_lab.evaluation.search_client import CLIENTS, SearchClient, open_search_client
 from dragoman_lab.evaluation.serving import post
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark
-from dragoman_lab.ranking.measuring import average_precision, evenly_spaced
+from dragoman_lab.ranking.measuring import average_precision, evenly_spaced_indices
 
 DEPTHS = (10, 20, 50)
 WEIGHTS = (0.0, 0.001, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 100.0)
@@ -86,7 +86,7 @@ def main() -> None:
     tables = tables_of(arguments.data, languages, arguments.work, arguments.permissive)
     directions: dict[str, list[Question]] = {}
     settings = {"DRAGOMAN_RERANKER": arguments.model, "DRAGOMAN_RERANK": "never"}
-    with searching(None, tables, embeddings=True, data_dir=arguments.data_dir, settings=settings) as client:
+    with open_search_client(None, tables, embeddings=True, data_dir=arguments.data_dir, settings=settings) as client:
         for task in tasks(arguments.data, "xquad_r", languages, "sentence", arguments.split):
             name = f"{task.source}-{task.target}"
             directions[name] = measure_direction(arguments, client, task, arguments.output / f"{name}.json")
@@ -106,7 +106,7 @@ def measure_direction(
     made_by["precision"] = os.environ.get("DRAGOMAN_RERANK_PRECISION", "")
     if path.exists() and (saved := json.loads(path.read_text(encoding="utf-8")))["made_by"] == made_by:
         return [Question(**record) for record in saved["questions"]]
-    names = [list(task.queries)[place] for place in evenly_spaced(len(task.queries), arguments.questions)]
+    names = [list(task.queries)[place] for place in evenly_spaced_indices(len(task.queries), arguments.questions)]
     queries = {name: task.queries[name] for name in names}
     collection = client.collection(f"xquad_r-sentence-{task.target}", task.target, task.documents)
     title = f"{task.source}-{task.target}"

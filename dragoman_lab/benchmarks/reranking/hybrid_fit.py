@@ -32,10 +32,10 @@ from dragoman.ranking.about import HybridAbout, RerankerAbout, interpolate, stan
 from dragoman.ranking.late import folder_of
 from dragoman.ranking.scoring import load_scorer
 from dragoman_lab.benchmarks.reranking.mart_fit import write
-from dragoman_lab.evaluation.benchmark import paired_p
+from dragoman_lab.evaluation.evaluation import paired_p
 from dragoman_lab.ranking.fitting import calibration
 from dragoman_lab.ranking.lists import lists_in, read_lists
-from dragoman_lab.ranking.measuring import WEIGHTS, Scored, evenly_spaced, score_lists
+from dragoman_lab.ranking.measuring import WEIGHTS, ScoredList, evenly_spaced_indices, score_lists
 
 Values = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def main() -> None:
         parser.error(f"--lists: no lists of these languages under {arguments.lists}")
     if other := [name for name, lists in read.items() if lists.tokenizer != scorer.encoder.tokenizer_checksum]:
         parser.error(f"--lists: {other[0]}: these lists were tokenized for an encoder with another vocabulary")
-    counts = {len(evenly_spaced(len(lists), arguments.questions)) for lists in read.values()}
+    counts = {len(evenly_spaced_indices(len(lists), arguments.questions)) for lists in read.values()}
     if len(counts) > 1:
         parser.error(f"--lists: they have {' and '.join(map(str, sorted(counts)))} questions: choose by --languages")
     use = {"depth": arguments.depth, "queries": arguments.questions}
@@ -83,7 +83,7 @@ def main() -> None:
     write(folder_of(arguments.model) / CONFIG, about)
 
 
-def fit_weight(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tuple[HybridAbout, str]:
+def fit_weight(scored: Mapping[str, Sequence[ScoredList]], about: RerankerAbout) -> tuple[HybridAbout, str]:
     """What was fitted, and a Markdown table of MAP by weight."""
     hybrid = np.mean([precisions(questions, None, about) for questions in scored.values()], 0)
     by_weight = {
@@ -98,7 +98,7 @@ def fit_weight(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> 
     return chosen, "\n".join([*lines, f"\nchosen: {chosen}"])
 
 
-def calibrate(scored: Mapping[str, Sequence[Scored]], weight: float, about: RerankerAbout) -> tuple[float, float]:
+def calibrate(scored: Mapping[str, Sequence[ScoredList]], weight: float, about: RerankerAbout) -> tuple[float, float]:
     """Scale and offset of the sums of both scores, see `HybridAbout`."""
     questions = [question for list_questions in scored.values() for question in list_questions]
     sums = [
@@ -115,7 +115,7 @@ def calibrate(scored: Mapping[str, Sequence[Scored]], weight: float, about: Rera
     return float(f"{scale:.4g}"), round(offset, 4)
 
 
-def tabulate(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> str:
+def tabulate(scored: Mapping[str, Sequence[ScoredList]], about: RerankerAbout) -> str:
     """A Markdown table of MAP by list: of hybrid, of the reranker alone, and of both by the fitted weight."""
     assert about.hybrid is not None
     lines = ["| | questions | hybrid | reranker alone | p | together | p |", "|---" * 7 + "|"]
@@ -129,7 +129,7 @@ def tabulate(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> st
     return "\n".join(lines)
 
 
-def precisions(scored: Sequence[Scored], weight: float | None, about: RerankerAbout) -> Values:
+def precisions(scored: Sequence[ScoredList], weight: float | None, about: RerankerAbout) -> Values:
     """Average precision of each question: of hybrid's order, or of both by `weight`."""
     return np.array([question.average_precision(weight, about.standalone) for question in scored])
 

@@ -30,8 +30,8 @@ from dragoman.ranking.late import LateScorer, folder_of
 from dragoman.ranking.scoring import AnyScorer, load_scorer
 from dragoman_lab.benchmarks.reranking.mart_fit import summary, write
 from dragoman_lab.benchmarks.reranking.quality import ONLY
-from dragoman_lab.evaluation.candidate_sources import Judged, MartSources, prepare
-from dragoman_lab.ranking.fitting import Fit, Question, Weights, fitted
+from dragoman_lab.evaluation.candidate_sources import JudgedSource, MartSources, prepare
+from dragoman_lab.ranking.fitting import Fit, Question, Weights, fit_questions
 from dragoman_lab.ranking.lists import read_lists
 from dragoman_lab.ranking.measuring import rows_of_lists, score_lists
 
@@ -79,8 +79,9 @@ def lists_of(scorer: AnyScorer, data_folder: Path, work: Path, languages: Sequen
     folder = work / "lists" / scorer.encoder.tokenizer_checksum[:12]
     folders = {}
     for language in languages:
-        task = Judged(str(data_folder / "xquad_r"), "sentence", languages=[language], only=ONLY["tune"], depth=DEPTH)
-        sources = MartSources(str(work / "tables"), languages=[language], tuning=[task])
+        path = str(data_folder / "xquad_r")
+        task = JudgedSource(data=path, unit="sentence", languages=[language], only=ONLY["tune"], depth=DEPTH)
+        sources = MartSources(tables=str(work / "tables"), languages=[language], tuning=[task])
         prepare(sources, scorer.encoder, folder, folder, lambda: None)
         for pair in (f"en-{language}", f"{language}-en"):
             folders[pair] = folder / f"xquad_r-sentence-{pair}"
@@ -132,7 +133,9 @@ def best(about: RerankerAbout, sets: Mapping[str, Sequence[Parts]]) -> tuple[Rer
     for cosine in COSINE_WEIGHTS:
         weighted = {name: [part.with_cosine(cosine) for part in parts] for name, parts in sets.items()}
         weighted_about = replace(about, late=replace(about.late, cosine=cosine))
-        fits.append(fitted(weighted_about, weighted, {name: name for name in sets}, FIRST_STAGE_WEIGHTS, SHARE_WEIGHTS))
+        fits.append(
+            fit_questions(weighted_about, weighted, {name: name for name in sets}, FIRST_STAGE_WEIGHTS, SHARE_WEIGHTS)
+        )
         maps = fits[-1][1].maps()
         means = ", ".join(f"{name} {list_maps['mean']:.4f}" for name, list_maps in maps.items())
         print(f"cosine {cosine}: {means}")  # noqa: T201

@@ -22,7 +22,7 @@ import torch
 
 from dragoman.ranking.about import LATE
 from dragoman.ranking.scoring import AnyScorer, load_scorer
-from dragoman_lab.ranking.lists import CandidateList, Lists, lists_in, read_lists, rescored
+from dragoman_lab.ranking.lists import CandidateList, Lists, lists_in, read_lists, rescore
 from dragoman_lab.ranking.measuring import rows_of_lists, score_lists
 
 SHARPNESS = 20.0
@@ -44,7 +44,7 @@ def main() -> None:
     for folder in lists_in(arguments.lists):
         output = arguments.output / folder.relative_to(arguments.lists)
         if not output.exists():
-            rescored(folder, hardest(scorer, read_lists(folder), arguments.queries, arguments.candidates), output)
+            rescore(folder, hardest(scorer, read_lists(folder), arguments.queries, arguments.candidates), output)
 
 
 def hardest(scorer: AnyScorer, lists: Lists, queries: int, candidates: int) -> list[CandidateList]:

@@ -15,7 +15,6 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from dragoman.backbone.loading import load_encoder
@@ -41,8 +40,10 @@ def main() -> None:
     arguments = parser.parse_args()
     for command in table_commands(arguments.data):
         run(command)
-    sources = MartSources.parse(read_config(Path("dragoman_lab/configs/mart-e5.toml"))["sources"], arguments.data)
-    marked_sources = replace(sources, judged=[], parallel=[])  # only marked answers: no first stage makes their labels
+    sources = MartSources.parse_below(read_config(Path("dragoman_lab/configs/mart-e5.toml"))["sources"], arguments.data)
+    marked_sources = sources.model_copy(
+        update={"judged": [], "parallel": []}
+    )  # only marked answers: no first stage makes their labels
     prepare(marked_sources, load_encoder("e5-small"), RUNS / "mart" / "e5-lists", RUNS / "mart" / "e5-tuning", print)
     for command in comparison_commands(arguments.data, arguments.seeds, arguments.queries):
         run(command)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dragoman_lab.evaluation.local_service import local_service
 from dragoman_lab.evaluation.serving import TableFile
-from dragoman_lab.ranking.lists import lists_in, read_lists, relinked
+from dragoman_lab.ranking.lists import lists_in, read_lists, relink
 
 FILES = {"dictionary": "en-{}.dictionary.tsv", "learned": "en-{}.tsv"}
 
@@ -37,7 +37,7 @@ def main() -> None:
             if output.exists():
                 continue
             if lists.source == lists.target:
-                relinked(path, None, output)
+                relink(path, None, output)
                 continue
             (language,) = {lists.source, lists.target} - {"en"}
             missing.setdefault(language, []).append((path, output))
@@ -48,7 +48,7 @@ def main() -> None:
                 for path, output in pairs:
                     lists = read_lists(path)
                     view = service.view(lists.source, lists.target)
-                    relinked(path, view.analysed if view is not None else None, output)
+                    relink(path, view.analysed if view is not None else None, output)
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ from dragoman.ranking.scoring import Scorer
 from dragoman_lab.backbone.config import read_config
 from dragoman_lab.backbone.pretraining import claim
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, tasks
-from dragoman_lab.evaluation.test_collection import load_benchmark
+from dragoman_lab.evaluation.benchmark import load_benchmark
 from dragoman_lab.ranking.lists import lists_in, read_lists
 from dragoman_lab.ranking.loop import MartTraining, train_mart
-from dragoman_lab.ranking.measuring import Scored, best_weight, evenly_spaced, score_lists
+from dragoman_lab.ranking.measuring import ScoredList, best_weight, evenly_spaced_indices, score_lists
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "bert": {"model": {"mat_layers": []}},
@@ -158,7 +158,7 @@ def measure_precisions(folder: Path, suffix: str, arguments: argparse.Namespace)
     model, about = load_mart(str(folder / "model"))
     scorer = Scorer(model)  # in float32: variants are compared, which other processes score
 
-    def score(lists: Path, queries: int | None) -> list[Scored]:
+    def score(lists: Path, queries: int | None) -> list[ScoredList]:
         read, name = read_lists(lists), lists.as_posix()
         options = {"depth": arguments.depth, "queries": queries}
         made_with = options | {"lists": read.checksum}
@@ -168,7 +168,7 @@ def measure_precisions(folder: Path, suffix: str, arguments: argparse.Namespace)
             path.write_text(json.dumps(saved))
         if (before := saved[name]["options"]) != made_with:
             raise SystemExit(f"{path}: {name} was scored with {before}, not {made_with}: remove the file")
-        return [Scored(**record) for record in saved[name]["scored"]]
+        return [ScoredList(**record) for record in saved[name]["scored"]]
 
     if arguments.tuning:
         tuning = Path(f"{arguments.tuning}{suffix}")
@@ -203,7 +203,7 @@ def measure_runs(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
         if path.name not in kinds:
             continue
         lists = read_lists(path)
-        names = [lists[index].name for index in evenly_spaced(len(lists), arguments.queries)]
+        names = [lists[index].name for index in evenly_spaced_indices(len(lists), arguments.queries)]
         qrels = load_benchmark(*kinds[path.name]).qrels
         for system, title in RUNS.items():
             run = arguments.first_stage / path.name / f"{system}.trec"

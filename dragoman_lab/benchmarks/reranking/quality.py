@@ -31,10 +31,10 @@ import torch
 from dragoman.engine.search.request import Method
 from dragoman.ranking.about import LATE, RerankerAbout
 from dragoman.ranking.scoring import AnyScorer, load_scorer
-from dragoman_lab.evaluation.benchmark import paired_p
-from dragoman_lab.evaluation.candidate_sources import Judged, MartSources, prepare
+from dragoman_lab.evaluation.candidate_sources import JudgedSource, MartSources, prepare
+from dragoman_lab.evaluation.evaluation import paired_p
 from dragoman_lab.ranking.lists import read_lists
-from dragoman_lab.ranking.measuring import Scored, score_lists
+from dragoman_lab.ranking.measuring import ScoredList, score_lists
 
 ONLY = {"tune": r"para=^.*-a(0(0\d|1[01])-)", "test": r"para=^.*-a(?!0(0\d|1[01])-)", "all": None}
 """XQuAD-R questions of articles a000 to a011 are for tuning, the others for testing."""
@@ -73,7 +73,7 @@ def main() -> None:
     rows = {name: measure_task(scorer, name, arguments, about) for name in saved_tasks(arguments.output)}
     for language in () if arguments.kept else arguments.languages.split(","):
         for task in tasks(arguments, language):
-            sources = MartSources(str(arguments.tables), languages=[language], tuning=[task])
+            sources = MartSources(tables=str(arguments.tables), languages=[language], tuning=[task])
             lists = arguments.output / "lists"
             prepare(sources, scorer.encoder, lists, lists, lambda: None)
             if arguments.lists_alone:
@@ -97,19 +97,21 @@ def saved_tasks(output: Path) -> list[str]:
     return sorted(name for name in names if not name.endswith(WITHOUT_TABLE))
 
 
-def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
+def tasks(arguments: argparse.Namespace, language: str) -> Iterator[JudgedSource]:
     """The tasks of a language: XQuAD-R; for Swahili and Somali, AfriQA and FLORES unless they are left out."""
     use = {"depth": arguments.depth, "method": arguments.method}
     if language in ("sw", "so"):
         if language == "sw":
-            yield Judged(str(arguments.data / "afriqa"), "passage", "sw", queries="sw.open", **use)
+            yield JudgedSource(
+                data=str(arguments.data / "afriqa"), unit="passage", source="sw", queries="sw.open", **use
+            )
         if not arguments.no_flores:
-            yield Judged(str(arguments.data / "flores200"), "sentence", languages=[language], **use)
+            yield JudgedSource(data=str(arguments.data / "flores200"), unit="sentence", languages=[language], **use)
         return
     for unit in arguments.units.split(","):
-        yield Judged(
-            str(arguments.data / "xquad_r"),
-            unit,
+        yield JudgedSource(
+            data=str(arguments.data / "xquad_r"),
+            unit=unit,
             languages=[language],
             only=ONLY[arguments.split],
             **use,
@@ -136,7 +138,7 @@ def measure_task(
 
 def score_task(
     scorer: AnyScorer, name: str, arguments: argparse.Namespace, about: RerankerAbout, placebo: bool
-) -> list[Scored]:
+) -> list[ScoredList]:
     """The scored candidates of each question of one task, computed or saved."""
     path = arguments.output / f"{name}{WITHOUT_TABLE if placebo else ''}.json"
     lists = read_lists(arguments.output / "lists" / name)
@@ -155,7 +157,7 @@ def score_task(
         raise SystemExit(
             f"{path}: was computed with another model, questions or lists: remove it, or choose another folder"
         )
-    return [Scored(**record) for record in saved["scored"]]
+    return [ScoredList(**record) for record in saved["scored"]]
 
 
 def summary(measures_by_task: Mapping[str, Mapping[str, list[float]]]) -> str:

@@ -28,7 +28,7 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import monolingual
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
-from dragoman_lab.evaluation.test_collection import SPLITS, load_benchmark
+from dragoman_lab.evaluation.benchmark import SPLITS, load_benchmark
 
 DEPTH = 100
 PARAMETERS: BM25 = BM25_OF["none"]

@@ -46,7 +46,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.store.tables.table_reader import read_table
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark, load_benchmark
 
 DEPTH = 100
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dragoman.engine.tables.training.table_training import train_table
-from dragoman_lab.evaluation import benchmark as evaluation
+from dragoman_lab.evaluation import evaluation
+from dragoman_lab.evaluation.benchmark import SPLITS, Split, load_benchmark
 from dragoman_lab.evaluation.serving import TableFile, serve_temporarily
-from dragoman_lab.evaluation.test_collection import SPLITS, Split, load_benchmark
 
 XQUAD = ("de", "es", "ru", "zh", "ar", "el", "hi", "th", "tr", "vi")
 Row = tuple[str, dict[str, Any]]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from dragoman.engine.query.language import Knows, detect
 from dragoman.lexicon.text.tokens import words
-from dragoman_lab.evaluation.test_collection import SPLITS, Split, part_of
+from dragoman_lab.evaluation.benchmark import SPLITS, Split, part_of
 
 Sides = dict[str, set[str]]
 

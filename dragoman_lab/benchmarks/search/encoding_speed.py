@@ -34,7 +34,7 @@ import numpy as np
 from dragoman.lexicon.text.passages import passages
 from dragoman_lab.benchmarks.search.encoder_folder import write_folder
 from dragoman_lab.benchmarks.search.lareqa import LANGUAGES, UNIT
-from dragoman_lab.evaluation.test_collection import load_benchmark
+from dragoman_lab.evaluation.benchmark import load_benchmark
 
 REFERENCE = "sentence_transformers"
 

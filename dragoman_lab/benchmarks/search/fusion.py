@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.indexes.fusion import RRF_K
-from dragoman_lab.evaluation.test_collection import Benchmark, load_benchmark
+from dragoman_lab.evaluation.benchmark import Benchmark, load_benchmark
 
 WEIGHTS = (0.5, 0.55, 0.6, 0.64, 0.68, 0.71, 0.75, 0.8)
 DEPTH = 100

@@ -35,9 +35,9 @@ from ir_measures import AP
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD
 from dragoman_lab.benchmarks.search.measuring import System, check_complete, needs_embeddings, systems
 from dragoman_lab.benchmarks.search.quality import tables_of
-from dragoman_lab.evaluation.benchmark import Evaluation, Run, write_run
-from dragoman_lab.evaluation.client import searching
-from dragoman_lab.evaluation.test_collection import SPLITS, BenchmarkError, Split, load_benchmark
+from dragoman_lab.evaluation.benchmark import SPLITS, BenchmarkError, Split, load_benchmark
+from dragoman_lab.evaluation.evaluation import Evaluation, Run, write_run
+from dragoman_lab.evaluation.search_client import open_search_client
 
 LANGUAGES = ("en", *XQUAD)
 UNIT = "sentence"
@@ -76,7 +76,7 @@ def main() -> None:
     foreign = [language for language in languages if language != "en"]
     tables = [] if arguments.url else tables_of(arguments.data, foreign, arguments.work, arguments.permissive)
     pool, questions = read_pool(arguments.data / "xquad_r", languages, arguments.split)
-    with searching(arguments.url, tables, embeddings=needs_embeddings(chosen)) as client:
+    with open_search_client(arguments.url, tables, embeddings=needs_embeddings(chosen)) as client:
         collections = [
             client.collection(f"lareqa-{language}", language, documents) for language, documents in pool.items()
         ]

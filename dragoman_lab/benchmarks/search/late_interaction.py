@@ -29,8 +29,8 @@ from dragoman.engine.search.late import DEPTH
 from dragoman.indexes.dense.index import DenseIndex, Embedded
 from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.ranking.maxsim import MAX_RARITY, matches
+from dragoman_lab.evaluation.benchmark import load_benchmark
 from dragoman_lab.evaluation.codebook_training import CodebookTraining, sampled_states
-from dragoman_lab.evaluation.test_collection import load_benchmark
 
 WEIGHTS = (0.0, 0.5, 0.75, 1.0, 1.5)
 LAYER = 8
@@ -159,7 +159,10 @@ def main() -> None:
     for layer in map(int, arguments.layers.split(",")):
         print(f"layer {layer}, exact", *_format(maps(directions, states, layer, lambda vectors: vectors)))  # noqa: T201
     text = CodebookTraining(
-        [str(arguments.data / "parallel")], [str(arguments.data / "raw")], layer=LAYER, subwords=arguments.subwords
+        parallel=[str(arguments.data / "parallel")],
+        raw=[str(arguments.data / "raw")],
+        layer=LAYER,
+        subwords=arguments.subwords,
     )
     sample = sampled_states(text, encoder, lambda line: None)
     for size in map(int, arguments.sizes.split(",")):

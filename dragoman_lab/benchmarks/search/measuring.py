@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from dragoman_lab.evaluation.benchmark import DEPTH, MEASURES, Evaluation, measured, p_value, paired_p, write_run
-from dragoman_lab.evaluation.client import Answers, Asked, SearchClient
-from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError
+from dragoman_lab.evaluation.benchmark import Benchmark, BenchmarkError
+from dragoman_lab.evaluation.evaluation import DEPTH, MEASURES, Evaluation, measure_run, p_value, paired_p, write_run
+from dragoman_lab.evaluation.search_client import Answers, QueryRecord, SearchClient
 
 MEASURE = "MAP@100"
 MODELS = frozenset({"dense", "hybrid"})
@@ -103,12 +103,12 @@ def measure(client: SearchClient, collection: str, task: Benchmark, chosen: Sequ
         title = f"{task.source}-{task.target} {system.name}"
         answers = client.ask(texts, [collection], DEPTH, {**language, **system.fields}, title)
         check_complete(answers, title)
-        evaluation = measured(task.qrels, Evaluation(system.name, answers.run, answers.seconds))
+        evaluation = measure_run(task.qrels, Evaluation(system.name, answers.run, answers.seconds))
         outcomes[system.name] = Measured(evaluation, answers, source)
     return outcomes
 
 
-def check_complete(answers: Asked, title: str) -> None:
+def check_complete(answers: QueryRecord, title: str) -> None:
     """
     Raises:
         BenchmarkError: a stage other than detection and translation did less than asked: its figures would be others.

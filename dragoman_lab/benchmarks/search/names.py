@@ -20,10 +20,10 @@ import numpy as np
 from dragoman.files.atomic import atomic_file
 from dragoman_lab.benchmarks.search.measuring import MEASURE, System, measure
 from dragoman_lab.benchmarks.search.quality import choose_languages, tables_of, tasks
-from dragoman_lab.evaluation.benchmark import paired_p
-from dragoman_lab.evaluation.client import SearchClient, searching
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark
+from dragoman_lab.evaluation.evaluation import paired_p
+from dragoman_lab.evaluation.search_client import SearchClient, open_search_client
 from dragoman_lab.evaluation.serving import post
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark
 
 METHODS = ("hybrid", "psq")
 
@@ -43,7 +43,7 @@ def main() -> None:
     tables = tables_of(arguments.data, languages, arguments.work, permissive=False)
     arguments.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
-    with searching(None, tables, embeddings="hybrid" in methods) as client:
+    with open_search_client(None, tables, embeddings="hybrid" in methods) as client:
         for task in tasks(arguments.data, "xquad_r", languages, "sentence", arguments.split):
             collection = client.collection(f"xquad_r-sentence-{task.target}", task.target, task.documents)
             rows += measure_questions(client, collection, task, methods)

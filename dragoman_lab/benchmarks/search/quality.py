@@ -28,9 +28,9 @@ from pathlib import Path
 
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, make_tables
 from dragoman_lab.benchmarks.search.measuring import measure_task, needs_embeddings, systems, write_report
-from dragoman_lab.evaluation.client import searching
+from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark, load_benchmark
+from dragoman_lab.evaluation.search_client import open_search_client
 from dragoman_lab.evaluation.serving import TableFile
-from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
 
 MAIN = ("de", "es", "ru", "zh", "ar")
 LANGUAGES = {"xquad_r": ",".join(MAIN), "afriqa": "sw", "flores200": "sw,so"}
@@ -58,7 +58,7 @@ def main() -> None:
     chosen = systems(arguments.systems, arguments.method, arguments.rerank)
     tables = [] if arguments.url else tables_of(arguments.data, languages, arguments.work, arguments.permissive)
     rows = []
-    with searching(arguments.url, tables, embeddings=needs_embeddings(chosen)) as client:
+    with open_search_client(arguments.url, tables, embeddings=needs_embeddings(chosen)) as client:
         for task in tasks(arguments.data, arguments.benchmark, languages, arguments.unit, arguments.split):
             name = f"{arguments.benchmark}-{task.unit}-{task.target}"
             collection = client.collection(name, task.target, task.documents)

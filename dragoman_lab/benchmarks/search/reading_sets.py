@@ -27,8 +27,8 @@ from typing import Any
 
 from dragoman_lab.benchmarks.search.measuring import measure_task, systems, write_report
 from dragoman_lab.benchmarks.search.quality import tables_of
-from dragoman_lab.evaluation.client import searching
-from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError
+from dragoman_lab.evaluation.benchmark import Benchmark, BenchmarkError
+from dragoman_lab.evaluation.search_client import open_search_client
 
 ONE_LANGUAGE = {"jaquad": "ja", "cmrc2018": "zh", "iapp": "th", "piaf": "fr", "pquad_valid": "fa", "arcd": "ar"}
 TWO_LANGUAGES = {"bipar_valid": ("en", "zh")}
@@ -56,7 +56,7 @@ def main() -> None:
     if foreign and not arguments.url:
         tables = tables_of(arguments.data, foreign, arguments.work, arguments.permissive)
     rows = []
-    with searching(arguments.url, tables) as client:
+    with open_search_client(arguments.url, tables) as client:
         for name in names:
             for task in tasks(arguments.data, name, arguments.questions):
                 chosen = systems("default,bm25" if task.source == task.target else "default,psq,human", None, None)

@@ -20,8 +20,8 @@ from dragoman.tagging.tagger import load_tagger
 from dragoman_lab.benchmarks.tagging.scoring import score_test
 from dragoman_lab.benchmarks.tagging.tasks import NOISE, TASKS, Plan, folder
 from dragoman_lab.tagging.sentences import Sentence
-from dragoman_lab.tagging.shuffling import shuffled
-from dragoman_lab.tagging.training import StoredWords, TaggerTraining, tagged, train_tagger
+from dragoman_lab.tagging.shuffling import shuffle
+from dragoman_lab.tagging.training import StoredWords, TaggerTraining, tag_sentences, train_tagger
 
 Say = Callable[[str], None]
 
@@ -40,7 +40,7 @@ class Runs:
         if TASKS[task].own_english:
             tests["en"] = held
         for k in NOISE:
-            tests[f"en k={k}"] = [shuffled(sentence, k, noise, whole=True) for sentence in held]
+            tests[f"en k={k}"] = [shuffle(sentence, k, noise, whole=True) for sentence in held]
         return self._measure(task, folder(task, method, seed), self.plan.training(task, method, seed), tests)
 
     def few(self, task: str, method: str, seed: int, language: str, share: float) -> float:
@@ -79,7 +79,7 @@ class Runs:
             stored = StoredWords(tagger.encoder, self.plan.layer, place / "states")
         return {
             test: score_test(
-                test, sentences, tagged(tagger.model, stored.of(sentences), tagger.labels), TASKS[task].spans
+                test, sentences, tag_sentences(tagger.model, stored.of(sentences), tagger.labels), TASKS[task].spans
             )
             for test, sentences in tests.items()
         }

@@ -49,19 +49,19 @@ class Problem:
     steps: int
 
 
-def learned() -> tuple[Template, ...]:
+def learning_templates() -> tuple[Template, ...]:
     """The templates to learn from, in English."""
     return _templates("learned.tsv")
 
 
-def held_out() -> tuple[Template, ...]:
+def held_out_templates() -> tuple[Template, ...]:
     """The templates to measure by, each in all languages of :func:`languages`."""
     return _templates("held_out.tsv")
 
 
 def languages() -> list[str]:
     """The languages of the templates to measure by."""
-    return [language for language, _ in held_out()[0].texts]
+    return [language for language, _ in held_out_templates()[0].texts]
 
 
 def problems(templates: Sequence[Template], seed: int) -> Iterator[Problem]:
@@ -69,27 +69,27 @@ def problems(templates: Sequence[Template], seed: int) -> Iterator[Problem]:
     noise = random.Random(seed)
     while True:
         for template in templates:
-            yield _drawn(template, noise)
+            yield _draw(template, noise)
 
 
 @cache
 def _templates(name: str) -> tuple[Template, ...]:
     lines = files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines()
     _, *codes = lines[0].split("\t")
-    found = []
+    templates = []
     for line in lines[1:]:
         steps, *texts = line.split("\t")
-        found.append(Template(steps, tuple(zip(codes, texts, strict=True))))
-    return tuple(found)
+        templates.append(Template(steps, tuple(zip(codes, texts, strict=True))))
+    return tuple(templates)
 
 
-def _drawn(template: Template, noise: random.Random) -> Problem:
+def _draw(template: Template, noise: random.Random) -> Problem:
     while True:
         multiplies = any(sign in template.steps for sign in "*/")
         numbers = {letter: noise.randint(2, 12 if multiplies else 40) for letter in template.letters}
         if "a/b" in template.steps:
             numbers["a"] *= numbers["b"]
-        lines, result = _solved(template.steps, numbers)
+        lines, result = _solve(template.steps, numbers)
         if result is not None:
             break
     first, second = noise.sample(_NAMES, 2)
@@ -98,20 +98,20 @@ def _drawn(template: Template, noise: random.Random) -> Problem:
     return Problem(texts, f"{' '.join(lines)} The answer is {result}.", result, len(lines))
 
 
-def _solved(steps: str, numbers: dict[str, int]) -> tuple[list[str], int | None]:
+def _solve(steps: str, numbers: dict[str, int]) -> tuple[list[str], int | None]:
     """The computations, and the last result; None unless all results are whole, from 1 to the largest number."""
     lines, result = [], 0
     for step in steps.split("|"):
-        left, sign, right = (numbers.get(one, result) if one not in OPERATIONS else one for one in step)
-        value = _computed(int(left), str(sign), int(right))
-        if value.denominator != 1 or not 1 <= value <= _MOST:
+        left, sign, right = (numbers.get(symbol, result) if symbol not in OPERATIONS else symbol for symbol in step)
+        exact = _compute(int(left), str(sign), int(right))
+        if exact.denominator != 1 or not 1 <= exact <= _MOST:
             return [], None
-        result = int(value)
+        result = int(exact)
         lines.append(f"{left} {sign} {right} = {result}.")
     return lines, result
 
 
-def _computed(left: int, sign: str, right: int) -> Fraction:
+def _compute(left: int, sign: str, right: int) -> Fraction:
     if sign == "+":
         return Fraction(left + right)
     if sign == "-":

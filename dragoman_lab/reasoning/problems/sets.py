@@ -18,14 +18,14 @@ _SPACE = re.compile(r" (?=[.,?!;:'])")
 _CALCULATION = re.compile(r"<<.*?>>")
 
 
-def mawps(path: Path, *, measured: bool, most: int = 2) -> Iterator[Problem]:
+def mawps(path: Path, *, held_out: bool, most: int = 2) -> Iterator[Problem]:
     """The problems with whole answers and at most so many steps: those to learn from, or those to measure by.
 
     Raises:
         ExamplesError: a line is not of the set's form.
     """
     for problem in read_records(path, _mawps):
-        if problem is not None and problem.steps <= most and is_held_out(problem.texts["en"]) == measured:
+        if problem is not None and problem.steps <= most and is_held_out(problem.texts["en"]) == held_out:
             yield problem
 
 
@@ -48,12 +48,12 @@ def is_held_out(text: str) -> bool:
 
 def _mawps(record: dict[str, Any]) -> Problem | None:
     text, prefix = str(record["question"]), str(record["equation_prefix"])
-    wanted = Decimal(str(record["answer"]))
+    expected = Decimal(str(record["answer"]))
     try:
         lines, answer = _by_prefix(prefix.split())
     except (ValueError, IndexError, DecimalException):
         return None
-    if not lines or answer != wanted or answer != answer.to_integral_value():
+    if not lines or answer != expected or answer != answer.to_integral_value():
         return None
     return Problem({"en": _SPACE.sub("", text).strip()}, _solution(lines, int(answer)), int(answer), len(lines))
 
@@ -80,21 +80,21 @@ def _by_prefix(tokens: Sequence[str]) -> tuple[list[str], Decimal]:
     """
     rest, lines = list(tokens), list[str]()
 
-    def value() -> Decimal:
+    def evaluate() -> Decimal:
         token = rest.pop(0)
         if token not in OPERATIONS:
             return Decimal(token)
-        left, right = value(), value()
-        found = {"+": left + right, "-": left - right, "*": left * right}[token] if token != "/" else left / right
-        lines.append(f"{_plain(left)} {token} {_plain(right)} = {_plain(found)}.")
-        return found
+        left, right = evaluate(), evaluate()
+        result = {"+": left + right, "-": left - right, "*": left * right}[token] if token != "/" else left / right
+        lines.append(f"{_plain(left)} {token} {_plain(right)} = {_plain(result)}.")
+        return result
 
-    found = value()
+    result = evaluate()
     if rest:
         raise ValueError("it has more than one result")
-    return lines, found
+    return lines, result
 
 
-def _plain(value: Decimal) -> str:
-    text = f"{value:f}"
+def _plain(amount: Decimal) -> str:
+    text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

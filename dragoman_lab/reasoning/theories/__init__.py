@@ -3,7 +3,7 @@
 from dragoman_lab.reasoning.theories.forward import Model, Proof, Step, conclude
 from dragoman_lab.reasoning.theories.generate import DEEPEST, Puzzle, Question, generate
 from dragoman_lab.reasoning.theories.logic import Fact, Rule, Statement, Theory, TheoryError
-from dragoman_lab.reasoning.theories.render import LANGUAGES, ordered, render, render_part, render_statement
+from dragoman_lab.reasoning.theories.render import LANGUAGES, order_sentences, render, render_part, render_statement
 
 __all__ = [
     "DEEPEST",
@@ -20,7 +20,7 @@ __all__ = [
     "TheoryError",
     "conclude",
     "generate",
-    "ordered",
+    "order_sentences",
     "render",
     "render_part",
     "render_statement",

@@ -72,7 +72,7 @@ def strategy_qa(path: Path) -> Iterator[Example]:
     yield from _examples(path, _strategy_qa)
 
 
-def half_negated(examples: Iterable[Example], seed: int) -> Iterator[Example]:
+def negate_half(examples: Iterable[Example], seed: int) -> Iterator[Example]:
     """Examples of LeapOfThought of which about a half, by the seed, are negated and have the other label.
 
     Raises:
@@ -83,10 +83,10 @@ def half_negated(examples: Iterable[Example], seed: int) -> Iterator[Example]:
             yield example
         else:
             label = None if example.label is None else not example.label
-            yield replace(example, statement=negated(example.statement), label=label)
+            yield replace(example, statement=negate(example.statement), label=label)
 
 
-def negated(statement: str) -> str:
+def negate(statement: str) -> str:
     """The negation of a statement of LeapOfThought, in words as its facts have them: "A wine does not have a xylem."
 
     Raises:
@@ -102,34 +102,34 @@ def negated(statement: str) -> str:
 _NEGATIONS = {"is": "is not", "has": "does not have", "desires": "does not desire"}
 
 
-def _examples(path: Path, made: Callable[[Record], Iterable[Example]]) -> Iterator[Example]:
+def _examples(path: Path, examples_of: Callable[[Record], Iterable[Example]]) -> Iterator[Example]:
     """What a reader makes of each record.
 
     Raises:
         ValueError: a line that is too long, not JSON or not of the set's form; the message names file and line.
     """
-    number = 0
+    line_number = 0
     try:
-        for number, content in lines(unpack(file_parts(path)), LONGEST):
+        for line_number, content in lines(unpack(file_parts(path)), LONGEST):
             if content is None:
                 raise ValueError(f"longer than {LONGEST} bytes")
             record = json.loads(content)
             if not isinstance(record, dict):
                 raise ValueError("not an object")
-            for example in list(made(record)):
-                yield _checked(example if example.id else replace(example, id=str(number)))
+            for example in list(examples_of(record)):
+                yield _validate(example if example.id else replace(example, id=str(line_number)))
     except StreamFault as error:
-        raise ValueError(f"{path}, after line {number}: {error}") from error
+        raise ValueError(f"{path}, after line {line_number}: {error}") from error
     except KeyError as error:
-        raise ValueError(f"{path}, line {number}: {error} is missing or has an unknown value") from error
+        raise ValueError(f"{path}, line {line_number}: {error} is missing or has an unknown value") from error
     except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path}, line {number}: {error}") from error
+        raise ValueError(f"{path}, line {line_number}: {error}") from error
 
 
-def _checked(example: Example) -> Example:
-    for value in (example.id, example.context, example.statement, example.language):
-        if not isinstance(value, str):
-            raise ValueError(f"text is wanted, not {value!r}")
+def _validate(example: Example) -> Example:
+    for text in (example.id, example.context, example.statement, example.language):
+        if not isinstance(text, str):
+            raise ValueError(f"text is wanted, not {text!r}")
     return example
 
 
@@ -160,7 +160,7 @@ def _logical_deduction(record: Record) -> Iterator[Example]:
 
 def _leap_of_thought(record: Record, implicit: bool | None) -> Iterator[Example]:
     if implicit is None or implicit == (record["implicit_rule"] is None):
-        label, context = _truth(record["answer"]), _joined(record["facts"])
+        label, context = _truth(record["answer"]), _join(record["facts"])
         language, support = record["lang"], _support(record)
         yield Example(record["id"], context, record["statement"], label, language=language, support=support)
 
@@ -173,7 +173,7 @@ def _support(record: Record) -> tuple[tuple[int, int], ...] | None:
     same = f"A {kind}" + record["statement"].removeprefix(f"A {member}")
     at = 0
     for fact in map(str.strip, record["facts"]):
-        if fact in (same, negated(same)):
+        if fact in (same, negate(same)):
             return ((at, at + len(fact)),) if fact == same else ()
         at += len(fact) + 1
     return None
@@ -183,21 +183,21 @@ def _folio(record: Record) -> Iterator[Example]:
     label = {"True": True, "False": False, "Uncertain": None, "Unknown": None}[record["label"]]
     # Records of the validation set have no id, and get the number of their line.
     name = f"{record['story_id']}.{record['example_id']}" if "story_id" in record else ""
-    yield Example(name, _joined(record["premises"]), record["conclusion"].strip(), label, language=record["language"])
+    yield Example(name, _join(record["premises"]), record["conclusion"].strip(), label, language=record["language"])
 
 
 def _strategy_qa(record: Record) -> Iterator[Example]:
     label = _truth(record["answer"])
-    yield Example(record["id"], _joined(record["facts"]), record["question"], label, language=record["language"])
+    yield Example(record["id"], _join(record["facts"]), record["question"], label, language=record["language"])
 
 
-def _joined(sentences: object) -> str:
+def _join(sentences: object) -> str:
     if not isinstance(sentences, list):
         raise ValueError(f"a list of sentences is wanted, not {sentences!r}")
     return " ".join(sentence.strip() for sentence in sentences)
 
 
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"true or false is wanted, not {value!r}")
-    return value
+def _truth(answer: object) -> bool:
+    if not isinstance(answer, bool):
+        raise ValueError(f"true or false is wanted, not {answer!r}")
+    return answer

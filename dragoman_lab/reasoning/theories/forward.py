@@ -66,30 +66,30 @@ def conclude(theory: Theory) -> Model:
     steps = {fact: Step(fact) for fact in theory.facts}
     depths = dict.fromkeys(theory.facts, 0)
     stratum = strata(theory.rules)
-    origins = [(rule, made) for rule in theory.rules for made in rule.instances(theory.entities)]
-    for number in sorted(set(stratum.values())):
-        _saturate([o for o in origins if stratum[o[1].conclusion.property] == number], steps, depths)
-    return Model(steps, depths, _failures(theory, [made for _, made in origins], depths))
+    origins = [(rule, instance) for rule in theory.rules for instance in rule.instances(theory.entities)]
+    for level in sorted(set(stratum.values())):
+        _saturate([o for o in origins if stratum[o[1].conclusion.property] == level], steps, depths)
+    return Model(steps, depths, _failures(theory, [instance for _, instance in origins], depths))
 
 
 def _saturate(origins: Collection[tuple[Rule, Rule]], steps: dict[Fact, Step], depths: dict[Fact, int]) -> None:
     """Adds what the rules of a stratum conclude, depth by depth, so that the first proof of a fact is a shallowest."""
     depth = 1
     while True:
-        known = {fact for fact, least in depths.items() if least < depth}
+        facts = {fact for fact, least in depths.items() if least < depth}
         added = False
-        for rule, made in origins:
-            if made.conclusion not in depths and _fires(made, known, depths):
-                steps[made.conclusion] = Step(made.conclusion, rule, made.conditions)
-                depths[made.conclusion] = depth
+        for rule, instance in origins:
+            if instance.conclusion not in depths and _fires(instance, facts, depths):
+                steps[instance.conclusion] = Step(instance.conclusion, rule, instance.conditions)
+                depths[instance.conclusion] = depth
                 added = True
-        if not added and len(known) == len(depths):
+        if not added and len(facts) == len(depths):
             return
         depth += 1
 
 
-def _fires(rule: Rule, known: Collection[Fact], depths: Mapping[Fact, int]) -> bool:
-    return all((c.fact in known) if c.positive else (c.fact not in depths) for c in rule.conditions)
+def _fires(rule: Rule, facts: Collection[Fact], depths: Mapping[Fact, int]) -> bool:
+    return all((c.fact in facts) if c.positive else (c.fact not in depths) for c in rule.conditions)
 
 
 def _failures(theory: Theory, rules: Collection[Rule], depths: Mapping[Fact, int]) -> dict[Fact, int]:

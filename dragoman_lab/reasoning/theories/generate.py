@@ -179,9 +179,9 @@ def _askable(theory: Theory, depth: int) -> list[Fact]:
     """
     properties: Iterable[Property] = theory.properties
     if depth == 0:
-        given = {fact.property for fact in theory.facts}
+        stated = {fact.property for fact in theory.facts}
         concluded = {rule.conclusion.property for rule in theory.rules}
-        properties = [said for said in properties if said in given and said not in concluded]
+        properties = [said for said in properties if said in stated and said not in concluded]
     facts = (Fact(entity, *said) for entity in theory.entities for said in properties)
     return [fact for fact in facts if fact.subject != fact.object]
 
@@ -189,10 +189,10 @@ def _askable(theory: Theory, depth: int) -> list[Fact]:
 def _about(rng: random.Random, model: Model, facts: Sequence[Fact], depth: int, count: int) -> list[Question]:
     """As many statements as negations, of different facts as far as there are enough."""
     chosen = rng.sample(facts, min(len(facts), 2 * count))
-    made = []
+    questions = []
     for positive, some in ((True, chosen[:count]), (False, chosen[-count:])):
         for fact in some:
             statement = Statement(fact, positive)
             proof = model.proof(fact) if fact in model.steps else ()
-            made.append(Question(statement, model.holds(statement), depth, proof))
-    return made
+            questions.append(Question(statement, model.holds(statement), depth, proof))
+    return questions

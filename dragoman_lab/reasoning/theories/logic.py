@@ -97,13 +97,13 @@ class Rule:
         """The rule of each entity in place of the variable, but for those that would conclude from themselves."""
         if self.variable is None:
             return [self]
-        made = []
+        instances = []
         for entity in entities:
             conditions = tuple(dict.fromkeys(condition.of(entity) for condition in self.conditions))
             conclusion = self.conclusion.of(entity)
             if conclusion not in [condition.fact for condition in conditions]:
-                made.append(Rule(conditions, conclusion))
-        return made
+                instances.append(Rule(conditions, conclusion))
+        return instances
 
 
 @dataclass(frozen=True)
@@ -155,15 +155,15 @@ def strata(rules: Iterable[Rule]) -> Mapping[Property, int]:
         TheoryError: a property that depends on its own negation.
     """
     rules = list(rules)
-    found = {fact.property: 0 for rule in rules for fact in _facts(rule)}
+    levels = {fact.property: 0 for rule in rules for fact in _facts(rule)}
     changed = True
     while changed:
         changed = False
         for rule in rules:
-            wanted = max(found[c.fact.property] + (not c.positive) for c in rule.conditions)
-            if wanted > found[rule.conclusion.property]:
-                if wanted > len(found):
+            level = max(levels[c.fact.property] + (not c.positive) for c in rule.conditions)
+            if level > levels[rule.conclusion.property]:
+                if level > len(levels):
                     raise TheoryError(f"{rule.conclusion.predicate} depends on its own negation")
-                found[rule.conclusion.property] = wanted
+                levels[rule.conclusion.property] = level
                 changed = True
-    return found
+    return levels

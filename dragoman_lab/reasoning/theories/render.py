@@ -10,7 +10,7 @@ from dragoman_lab.reasoning.theories.logic import Fact, Rule, Statement, Theory
 LANGUAGES = tuple(GRAMMARS)
 
 
-def ordered(theory: Theory, order_seed: int) -> list[Fact | Rule]:
+def order_sentences(theory: Theory, order_seed: int) -> list[Fact | Rule]:
     """The facts and rules of a theory, shuffled: what each sentence of `render` says."""
     parts: list[Fact | Rule] = [*theory.facts, *theory.rules]
     random.Random(order_seed).shuffle(parts)
@@ -23,7 +23,7 @@ def render(theory: Theory, language: str, order_seed: int) -> list[str]:
     Raises:
         KeyError: a language that is not in `LANGUAGES`.
     """
-    return [render_part(part, language) for part in ordered(theory, order_seed)]
+    return [render_part(part, language) for part in order_sentences(theory, order_seed)]
 
 
 def render_part(part: Fact | Rule, language: str) -> str:

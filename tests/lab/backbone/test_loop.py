@@ -17,10 +17,10 @@ from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.tokenizer import Subwords
 from dragoman_lab.backbone.config import TrainingConfig
 from dragoman_lab.backbone.corpus import prepare
-from dragoman_lab.backbone.distributed import Workers
 from dragoman_lab.backbone.loop import Sums, Trainer, pairs_of
 from dragoman_lab.backbone.pretraining import PretrainingConfig, pretrain
 from dragoman_lab.backbone.text_files import text_files
+from dragoman_lab.backbone.workers import Workers
 from tests.backbone.samples import config_table, curves, run_with_kills
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]

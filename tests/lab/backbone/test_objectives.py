@@ -16,10 +16,10 @@ from dragoman_lab.backbone.objectives import (
     BILINGUAL_RATE,
     MONOLINGUAL_RATE,
     TEMPERATURE,
-    Masked,
+    MaskedSide,
     Side,
     concatenate,
-    cropped,
+    crop_pairs,
     hide,
     losses,
     mean_pool,
@@ -95,7 +95,7 @@ def test_concatenation_restarts_positions() -> None:
     assert int(both.positions.max()) < 6
 
 
-def at_masked(logits: Tensor, masked: Masked) -> Tensor:
+def at_masked(logits: Tensor, masked: MaskedSide) -> Tensor:
     """Mean over the hidden tokens of -log p, one by one."""
     found = []
     targets = iter(masked.targets.tolist())
@@ -108,7 +108,7 @@ def at_masked(logits: Tensor, masked: Masked) -> Tensor:
 def test_a_cropped_side_is_a_span_of_the_whole_and_the_other_stays(lengths: list[int], share: float, seed: int) -> None:
     x = [np.arange(length, dtype=np.int32) for length in lengths]
     y = [np.arange(100, 101 + length, dtype=np.int32) for length in lengths]
-    got = cropped(Pairs(x, y, ("en", "de")), share, seeded(seed))
+    got = crop_pairs(Pairs(x, y, ("en", "de")), share, seeded(seed))
     assert got.languages == ("en", "de")
     cut = 0
     for whole, part in zip([*zip(x, y, strict=True)], [*zip(got.x, got.y, strict=True)], strict=True):
@@ -123,7 +123,7 @@ def test_a_cropped_side_is_a_span_of_the_whole_and_the_other_stays(lengths: list
 
 def test_about_the_given_share_is_cropped() -> None:
     rows = [np.arange(50, dtype=np.int32)] * 2000
-    got = cropped(Pairs(rows, rows, ("en", "de")), 0.5, seeded(3))
+    got = crop_pairs(Pairs(rows, rows, ("en", "de")), 0.5, seeded(3))
     assert 900 < sum(len(x) + len(y) < 100 for x, y in zip(got.x, got.y, strict=True)) < 1100
     assert 400 < sum(len(x) < 50 for x in got.x) < 600
 

@@ -58,7 +58,7 @@ def test_the_command_trains_and_resumes(
     capsys.readouterr()
     assert run(monkeypatch, *arguments, "--resume") == 2
     said = capsys.readouterr().err
-    assert said.strip() == "dragoman: learning_rate must be above 0"
+    assert said.strip() == "dragoman: learning_rate: Input should be greater than 0, not -1"
 
 
 def test_a_corrected_path_needs_no_new_folder(text: Path, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.small import SMALL
-from dragoman_lab.evaluation.answer_candidates import AnswerLists, Answers, parts, read_answers
+from dragoman_lab.evaluation.answer_candidates import AnswerLists, AnswerSource, parts, read_answers
+from dragoman_lab.evaluation.benchmark import BenchmarkError
 from dragoman_lab.evaluation.candidate_sources import MartSources, prepare
-from dragoman_lab.evaluation.test_collection import BenchmarkError
 from dragoman_lab.ranking.lists import Lists, read_lists
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ def entry(data: Path, **changes: Any) -> dict[str, Any]:
 
 def made(data: Path, encoder: Encoder, *entries: dict[str, Any], **changes: Any) -> Path:
     table = {"tables": str(data / "linking"), "languages": ["de"], "answers": list(entries), **changes}
-    prepare(MartSources.parse(table, data), encoder, data / "lists", data / "tuning", lambda: None)
+    prepare(MartSources.parse_below(table, data), encoder, data / "lists", data / "tuning", lambda: None)
     return data / "lists" / "answers"
 
 
@@ -129,7 +129,7 @@ def test_each_kind_of_candidate_comes_from_where_it_should(data: Path, encoder: 
 
 def test_dense_candidates_are_the_nearest_by_the_encoder_in_the_set_s_language(data: Path, encoder: Encoder) -> None:
     counts = {"same_document": 0, "first_stage": 0, "random": 0, "dense": 3, "dense_encoder": str(SMALL)}
-    one = Answers.parse(entry(data, **counts), data)
+    one = AnswerSource.parse(entry(data, **counts)).below(data, "sets")
     known, dense = AnswerLists(one, encoder)._read(one.sets[0])
     assert dense is not None
     lists = read_lists(made(data, encoder, entry(data, **counts)) / "some.en-de-en")  # whose documents are as they were
@@ -226,11 +226,11 @@ def test_parts_are_whole_sentences_that_cover_the_text(encoder: Encoder) -> None
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"set": ["x"]}, "sources: answers: unknown field set"),
-        ({"sets": []}, "sources: answers: sets is missing"),
-        ({"sets": "qa/some.en"}, "sources: answers: sets: 'qa/some.en' is not a list of text"),
-        ({"random": -1}, "sources: answers: random must be at least 0"),
-        ({"subwords": 900}, "subwords must be at most 800"),
+        ({"set": ["x"]}, "sources: answers: 0: unknown field set"),
+        ({"sets": []}, r"sources: answers: 0: sets: .* at least 1 item"),
+        ({"sets": "qa/some.en"}, r"sources: answers: 0: sets: .* valid list, not 'qa/some\.en'"),
+        ({"random": -1}, r"sources: answers: 0: random: .* greater than or equal to 0, not -1"),
+        ({"subwords": 900}, r"subwords: .* less than or equal to 800, not 900"),
         ({"dense": 2}, "dense and dense_encoder need each other"),
         ({"same_document": 0, "first_stage": 0, "random": 0}, "other candidates than relevant ones"),
         ({"switched_by": "", "own_language": True}, "there is no other language"),
@@ -238,7 +238,7 @@ def test_parts_are_whole_sentences_that_cover_the_text(encoder: Encoder) -> None
 )
 def test_entries_that_cannot_be_are_refused(data: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Answers.parse(entry(data) | changes, data)
+        MartSources.parse_below({"tables": "x", "answers": [entry(data) | changes]}, data)
 
 
 def test_what_is_missing_is_named(data: Path, encoder: Encoder) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman_lab.backbone.config import ConfigError, read_config
 from dragoman_lab.backbone.small import SMALL
-from dragoman_lab.evaluation.bridge_examples import BridgeSources, held_out, prepare_bridge
+from dragoman_lab.evaluation.bridge_examples import BridgeSources, is_held_out, prepare_bridge
 from dragoman_lab.reasoning.examples import Completion, read_completions
 from dragoman_lab.reasoning.layalign import LayAlignTraining
 from tests.backbone.test_llm import written
@@ -35,7 +35,7 @@ def data(tmp_path: Path) -> Path:
 def prepared(data: Path, name: str = "out", **changes: Any) -> tuple[dict[str, list[Completion]], ...]:
     given: dict[str, Any] = {"parallel": "parallel", "languages": ["de", "fr"], "pairs": 100, "tuning_pairs": 3}
     folders = data / name / "learn", data / name / "tune"
-    prepare_bridge(BridgeSources.parse(given | changes, data), *folders, lambda: None)
+    prepare_bridge(BridgeSources.parse_below(given | changes, data), *folders, lambda: None)
     return tuple(
         {one: list(read_completions(folder / f"{one}.jsonl.gz")) for one in ("de", "fr", "en")} for folder in folders
     )
@@ -62,7 +62,7 @@ def test_no_english_sentence_is_in_both(data: Path) -> None:
     learned, tuned = prepared(data, pairs=2000, tuning_pairs=100)
     answers = {one.answer for part in learned.values() for one in part}
     held = {one.answer for part in tuned.values() for one in part}
-    assert held and not answers & held and all(held_out(one) for one in held)
+    assert held and not answers & held and all(is_held_out(one) for one in held)
 
 
 def test_preferred_files_are_used_up_first_and_others_not_at_all(data: Path) -> None:
@@ -82,7 +82,7 @@ def test_problems_are_of_all_sets_and_those_for_tuning_are_others(tmp_path: Path
     solved = "2+2=<<2+2=4>>4\n#### 4"
     (tmp_path / "gsm8k.jsonl").write_text(json.dumps({"question": "A hen?", "answer": solved}) + "\n")
     sources = {"problems": 300, "mawps": "mawps.jsonl", "gsm8k": "gsm8k.jsonl", "tuning_pairs": 20}
-    prepare_bridge(BridgeSources.parse(sources, tmp_path), tmp_path / "learn", tmp_path / "tune", lambda: None)
+    prepare_bridge(BridgeSources.parse_below(sources, tmp_path), tmp_path / "learn", tmp_path / "tune", lambda: None)
     learn, tune = (list(read_completions(tmp_path / name / "problems.jsonl.gz")) for name in ("learn", "tune"))
     texts = {one.text for one in learn}
     assert 330 < len(learn) < 351 and "A hen?" in texts  # a fifth of MAWPS is held out
@@ -105,10 +105,10 @@ def test_what_is_complete_stays_and_other_sources_are_refused(data: Path) -> Non
         ({"languages": []}, "languages is a list"),
         ({"parallel": ""}, "parallel is a folder"),
         ({"parallel": "", "languages": []}, "neither parallel text nor a problem"),
-        ({"problems": -1}, "problems must be at least 0"),
+        ({"problems": -1}, r"sources: problems: .* greater than or equal to 0, not -1"),
         ({"words": 1}, "words must be at least 2"),
         ({"words": 5, "least_words": 6}, "words must be at least 6"),
-        ({"least_words": 1}, "least_words must be at least 2"),
+        ({"least_words": 1}, r"sources: least_words: .* greater than or equal to 2, not 1"),
         ({"languages": ["el"]}, "has no text of el and en"),
         ({"colour": 1}, "sources: unknown field colour"),
     ],
@@ -157,5 +157,5 @@ def test_the_shipped_configurations_are_some(tmp_path: Path) -> None:
     assert len(paths) == 3
     for path in paths:
         table = read_config(path, tmp_path)
-        BridgeSources.parse(table.pop("sources"), tmp_path)
+        BridgeSources.parse_below(table.pop("sources"), tmp_path)
         LayAlignTraining.parse(table)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,7 +16,7 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.text.tokens import content_terms
 from dragoman_lab.backbone.config import ConfigError, read_config
 from dragoman_lab.backbone.small import SMALL
-from dragoman_lab.evaluation.candidate_sources import Judged, MartSources, prepare
+from dragoman_lab.evaluation.candidate_sources import JudgedSource, MartSources, prepare
 from dragoman_lab.ranking.lists import Lists, lists_in, read_lists
 from dragoman_lab.ranking.loop import MartTraining
 from tests.backbone.samples import DEMO
@@ -58,7 +57,7 @@ def sources(data: Path, **changes: Any) -> MartSources:
         "tables": str(data / "tables"), "parallel": ["parallel"], "languages": ["de"], "documents": 40, "queries": 15,
         "depth": 6,
     }  # fmt: skip
-    return MartSources.parse(given | changes, data)
+    return MartSources.parse_below(given | changes, data)
 
 
 def terms(lists: Lists, text: int) -> list[str]:
@@ -149,13 +148,16 @@ def test_what_is_there_is_not_made_again(data: Path, encoder: Encoder) -> None:
     ("changes", "message"),
     [
         ({"table": "x"}, "sources: unknown field table"),
-        ({"tables": 3}, "sources: tables: 3 is not str"),
-        ({"judged": ["x"]}, "sources: judged: is a list of tables"),
-        ({"judged": [{"unit": "sentence"}]}, "sources: judged: data is missing"),
-        ({"tuning": [{"data": "x", "unit": "y", "depth": "z"}]}, "sources: tuning: depth: 'z' is not int"),
+        ({"tables": 3}, r"sources: tables: .* valid string, not 3"),
+        ({"judged": ["x"]}, r"sources: judged: 0: .* dictionary or instance of JudgedSource, not 'x'"),
+        ({"judged": [{"unit": "sentence"}]}, "sources: judged: 0: data is missing"),
+        (
+            {"tuning": [{"data": "x", "unit": "y", "depth": "z"}]},
+            r"sources: tuning: 0: depth: .* valid integer, not 'z'",
+        ),
         (
             {"tuning": [{"data": "x", "unit": "y", "method": "bm52"}]},
-            "tuning: method: 'bm52' is not one of psq",
+            r"tuning: 0: method: .* 'psq', .*, not 'bm52'",
         ),
     ],
 )
@@ -170,7 +172,7 @@ def test_the_configurations_we_ship_are_valid(path: Path) -> None:
     given = table.pop("sources", None)
     MartTraining.parse(table)
     if given is not None:
-        assert MartSources.parse(given, Path("/data")).parallel == ["/data/parallel"]
+        assert MartSources.parse_below(given, Path("/data")).parallel == ["/data/parallel"]
         assert f"--tables-only --languages {','.join(given['languages'])}\n" in path.read_text()
 
 
@@ -189,7 +191,8 @@ def test_tables_to_tune_by_are_wanted_for_its_languages_alone(data: Path, encode
     assert len(read_lists(data / "lists" / "weak" / "en-de")) == 15
     tuning[0]["languages"] = ["de"]
     with pytest.raises(ConfigError, match=r"none holds no en-de\.tsv"):
-        prepare(replace(wanted, tuning=[Judged(**tuning[0])]), encoder, data / "lists", data / "tuning", lambda: None)
+        changed = wanted.model_copy(update={"tuning": [JudgedSource(**tuning[0])]})
+        prepare(changed, encoder, data / "lists", data / "tuning", lambda: None)
 
 
 def test_candidates_are_those_of_the_method_that_is_named(data: Path, encoder: Encoder) -> None:

@@ -61,7 +61,7 @@ def test_the_answer_is_the_translation_of_the_word_left_out(data: Path) -> None:
 
 def test_they_are_prepared_beside_the_sets(data: Path) -> None:
     given = {"data": "qa", "sets": {}, "tables": str(data / "tables"), "languages": ["de"], "parallel": "parallel"}
-    sources = QaSources.parse(given | {"parallel_examples": 5, "parallel_without": ["old"]}, data)
+    sources = QaSources.parse_below(given | {"parallel_examples": 5, "parallel_without": ["old"]}, data)
     prepare(sources, data / "examples", data / "tuning", lambda: None)
     found = list(read_examples(data / "examples" / "parallel.de.jsonl.gz"))
     assert len(found) == 5
@@ -76,4 +76,4 @@ def test_text_that_is_missing_is_named(data: Path) -> None:
         files_with(data / "parallel", "de", ["old", "words"])
     given = {"data": "qa", "sets": {}, "tables": "tables", "languages": ["de"], "parallel_examples": 5}
     with pytest.raises(ConfigError, match="parallel is missing"):
-        QaSources.parse(given, data)
+        QaSources.parse_below(given, data)

@@ -16,7 +16,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman_lab.backbone.config import ConfigError, read_config
 from dragoman_lab.backbone.small import SMALL
 from dragoman_lab.cli.train import _QA_TASKS
-from dragoman_lab.evaluation.qa_examples import QaSources, Switch, dataset, prepare, switched
+from dragoman_lab.evaluation.qa_examples import QaSources, Switch, dataset, prepare, switch_words
 from dragoman_lab.evaluation.statement_examples import StatementSources
 from dragoman_lab.reasoning.cross_query import CrossQueryTraining
 from dragoman_lab.reasoning.examples import Example, read_examples
@@ -85,7 +85,7 @@ def sources(data: Path, **changes: Any) -> QaSources:
         "data": "qa", "sets": {"some.en": 0, "other.fr": 3}, "tables": str(data / "tables"), "languages": ["de"],
         "tuning": "xquad_r", "tuning_languages": ["en", "de"], "tuning_examples": 12,
     }  # fmt: skip
-    return QaSources.parse(given | changes, data)
+    return QaSources.parse_below(given | changes, data)
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), st.floats(0, 1), st.integers(0, 999), st.data())
@@ -97,7 +97,7 @@ def test_a_switched_answer_is_the_translation_of_the_answer(
     last = choice.draw(st.integers(first, len(parts) - 1))
     start = len(" ".join(parts[:first])) + (first > 0)
     end = len(" ".join(parts[: last + 1]))
-    found, [(begin, finish)] = switched(text, "en", TABLE, random.Random(seed), share, [(start, end)])
+    found, [(begin, finish)] = switch_words(text, "en", TABLE, random.Random(seed), share, [(start, end)])
     translations = {"bee": "biene", "river": "fluss", "sees": "sieht"}
     words = found[begin:finish].split(" ")
     assert len(words) == last - first + 1
@@ -119,7 +119,7 @@ def test_translated_words_of_a_text_without_spaces_stand_apart(
 ) -> None:
     table = Table.from_entries(language, "en", [(word, english, 0.9, 0.9) for word, english in words.items()])
     start = text.index(answer)
-    done, [(begin, end)] = switched(text, language, table, random.Random(1), 1.0, [(start, start + len(answer))])
+    done, [(begin, end)] = switch_words(text, language, table, random.Random(1), 1.0, [(start, start + len(answer))])
     assert done == expected
     assert done[begin:end] == found
 
@@ -187,7 +187,7 @@ def test_what_is_missing_or_unknown_is_named(data: Path, tmp_path: Path) -> None
     with pytest.raises(ConfigError, match="unanswerable"):
         sources(data, unanswerable=1.5)
     with pytest.raises(ConfigError, match="sets is missing"):
-        QaSources.parse({"data": "qa", "tables": "x"}, data)
+        QaSources.parse_below({"data": "qa", "tables": "x"}, data)
     with pytest.raises(ConfigError, match=r"missing\.en"):
         dataset(data / "qa", "missing.en")
     with pytest.raises(ConfigError, match=r"en-sw\.tsv is missing"):
@@ -208,7 +208,7 @@ def test_each_shipped_configuration_is_one(path: Path, tmp_path: Path) -> None:
     kind.parse(table)
     assert sources is None or kind_of_sources is not None
     if kind_of_sources is not None and sources is not None:
-        kind_of_sources.parse(sources, tmp_path)
+        kind_of_sources.parse_below(sources, tmp_path)
 
 
 def test_the_commands_tasks_are_those_tested_here() -> None:

@@ -19,8 +19,8 @@ from dragoman_lab.ranking.lists import (
     ListsWriter,
     lists_in,
     read_lists,
-    relinked,
-    rescored,
+    relink,
+    rescore,
 )
 from tests.ranking.samples import TABLE, split, write_encoder
 
@@ -69,7 +69,7 @@ def test_the_same_lists_with_another_table(tmp_path: Path, encoder: Encoder) -> 
     written = write(tmp_path / "a", encoder)
     other = Table.from_entries("en", "de", [("honey", "honig", 0.5, 0.25), ("unheard", "unerhört", 0.5, 0.5)])
     for name, table in (("b", other), ("c", None), ("d", other)):
-        relinked(tmp_path / "a", table, tmp_path / name)
+        relink(tmp_path / "a", table, tmp_path / name)
     lists = {name: read_lists(tmp_path / name) for name in "abcd"}
     assert all([one[number] for number in range(len(one))] == written for one in lists.values())
     assert lists["b"].checksum == lists["d"].checksum
@@ -90,7 +90,7 @@ def test_other_lists_over_the_same_texts(tmp_path: Path, encoder: Encoder, table
         CandidateList("first", 0, [Candidate(3, 1.0, False), Candidate(1, 0.125, True)], 1),
     ]
     for name, lists in (("b", others), ("c", others[:1])):
-        rescored(tmp_path / "a", lists, tmp_path / name)
+        rescore(tmp_path / "a", lists, tmp_path / name)
     before, found = read_lists(tmp_path / "a"), read_lists(tmp_path / "b")
     assert [found[number] for number in range(len(found))] == others
     assert len({before.checksum, found.checksum, read_lists(tmp_path / "c").checksum}) == 3

@@ -186,13 +186,13 @@ def test_the_losses_are_their_formulas(lists: Path, documents: int, first_stage:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"documents": 1}, "documents must be at least 2"),
-        ({"queries": 0}, "queries must be at least 1"),
+        ({"documents": 1}, r"^documents: .* greater than or equal to 2, not 1"),
+        ({"queries": 0}, r"^queries: .* greater than 0, not 0"),
         ({"lists": ""}, "lists and tuning must be folders"),
         ({"model": {"layers": 3}}, "model: unknown field layers"),
         ({"direction": "both"}, "direction"),
-        ({"fit_queries": 0}, "fit_queries must be at least 1"),
-        ({"rates": {"heads.": "fast"}}, "rates: heads.: 'fast'"),
+        ({"fit_queries": 0}, r"^fit_queries: .* greater than 0, not 0"),
+        ({"rates": {"heads.": "fast"}}, r"^rates: heads\.: .* valid number, not 'fast'"),
     ],
 )
 def test_an_invalid_configuration_is_refused(lists: Path, changes: dict[str, Any], message: str) -> None:

@@ -17,7 +17,7 @@ from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import tokenize_texts
 from dragoman.ranking.scoring import Scorer
 from dragoman_lab.ranking.lists import Candidate, CandidateList, ListsWriter, read_lists
-from dragoman_lab.ranking.measuring import WEIGHTS, Scored, best_weight, mean_average_precision, score_lists
+from dragoman_lab.ranking.measuring import WEIGHTS, ScoredList, best_weight, mean_average_precision, score_lists
 from tests.ranking.samples import TABLE, randomised, split, write_encoder, write_lists
 
 SCORE = st.integers(-20, 20).map(lambda value: value / 4)
@@ -35,7 +35,7 @@ def test_average_precision_is_that_of_ir_measures(
 ) -> None:
     candidates = sorted(candidates, key=lambda one: -one[0])
     first, model, shares, relevant = map(list, zip(*candidates, strict=True))
-    found = Scored("q", first, model, shares, relevant, sum(relevant) + missed)
+    found = ScoredList("q", first, model, shares, relevant, sum(relevant) + missed)
     measured = found.average_precision(weight, about)
     if not found.count:
         assert measured == 0
@@ -52,8 +52,9 @@ def test_average_precision_is_that_of_ir_measures(
 
 def test_the_best_weight_is_that_of_the_best_mean_over_sets() -> None:
     shares = [0.5, 0.5]
-    ignoring = [Scored("a", [0.9, 0.1], [0.0, 11.0], shares, [True, False], 1)]  # right if the first stage counts much
-    trusting = [Scored("b", [0.9, 0.8], [0.0, 5.0], shares, [False, True], 1)]  # right only if it counts little
+    # Right if the first stage counts much, and only if it counts little.
+    ignoring = [ScoredList("a", [0.9, 0.1], [0.0, 11.0], shares, [True, False], 1)]
+    trusting = [ScoredList("b", [0.9, 0.8], [0.0, 5.0], shares, [False, True], 1)]
     assert best_weight({"b": trusting}) == 0.0
     weight = best_weight({"a": ignoring})
     assert weight == next(one for one in WEIGHTS if math.log(9) * one >= 11)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,4 +21,4 @@ def table(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 def model_of(folder: Path, config: StatementTraining) -> StatementReader:
-    return StatementReader(structured_encoder(replace(config, encoder=str(folder / "encoder"))))
+    return StatementReader(structured_encoder(config.model_copy(update={"encoder": str(folder / "encoder")})))

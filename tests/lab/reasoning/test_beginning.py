@@ -18,7 +18,7 @@ from dragoman.reasoning.structured_encoder import StructuredEncoder
 from dragoman_lab.reasoning.beginning import begin_with
 from dragoman_lab.reasoning.examples import read_examples
 from dragoman_lab.reasoning.spans import SpanTraining, train_spans
-from dragoman_lab.reasoning.statements import StatementTraining, judged, rows_of, train_statements
+from dragoman_lab.reasoning.statements import StatementTraining, judge, rows_of, train_statements
 from tests.lab.reasoning.statement_samples import config_of, model_of, table
 from tests.reasoning.samples import config_table, statements
 from tests.reasoning.test_statements import save
@@ -66,7 +66,7 @@ def test_q_cross_follows_what_the_beginning_added_to_q(folder: Path, rank: int) 
     some = list(statements(12))
     scorer = StatementScorer(path, dtype=torch.float32)
     found = scorer.judge(rows_of(scorer.encoder, some), [one.bilingual for one in some])
-    assert [one.logit for one in found] == pytest.approx(judged(model, some, structured=True), abs=0.01)
+    assert [one.logit for one in found] == pytest.approx(judge(model, some, structured=True), abs=0.01)
 
 
 def test_weights_that_are_not_of_this_training_are_no_beginning(folder: Path, subwords: Subwords) -> None:
@@ -102,7 +102,7 @@ def test_a_baseline_keeps_its_own_queries_where_it_begins_with_another_training(
     model.load_state_dict(load_file(folder / "second" / "best" / "model.safetensors"))
     scorer = StatementScorer(folder / "second" / "model", dtype=torch.float32)
     found = scorer.judge(rows_of(scorer.encoder, tuning), [one.bilingual for one in tuning])
-    expected = judged(model.eval(), tuning, structured=False)
+    expected = judge(model.eval(), tuning, structured=False)
     assert [one.logit for one in found] == pytest.approx(expected, abs=0.01)
 
 

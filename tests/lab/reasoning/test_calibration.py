@@ -8,7 +8,7 @@ import torch
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.reasoning.question_answering import PaddedScorer
-from dragoman_lab.reasoning.calibration import fit_calibration, fit_slope, fit_softmax, logistic, served
+from dragoman_lab.reasoning.calibration import fit_calibration, fit_slope, fit_softmax, logistic, read_questions
 from tests.reasoning.samples import examples, reader
 
 
@@ -67,7 +67,7 @@ def test_a_reader_is_calibrated_by_texts_that_answer_and_others(encoder: Encoder
 
 def test_questions_are_served_as_many_texts_would_be(encoder: Encoder) -> None:
     torch.manual_seed(0)
-    found = served(PaddedScorer(reader(encoder), structured=True), list(examples(20)))
+    found = read_questions(PaddedScorer(reader(encoder), structured=True), list(examples(20)))
     assert {(one.texts > 1, one.answered) for one in found} == {(a, b) for a in (False, True) for b in (False, True)}
     for one in found:
         assert len(one.answers) == len(one.right) <= 3 and (one.answered or not any(one.right))

@@ -18,14 +18,14 @@ from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
 from dragoman.reasoning.windows import windows
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import Position
-from dragoman_lab.reasoning.batches import _windows, readable, source_of, tokenized
+from dragoman_lab.reasoning.batches import _windows, is_readable, source_of, tokenize
 from dragoman_lab.reasoning.examples import Example, ExamplesError
 from dragoman_lab.reasoning.spans import (
     SpanTraining,
-    measured,
+    make_trainable,
+    measure,
     span_loss,
     train_spans,
-    trainable,
 )
 from tests.backbone.samples import curves, run_with_kills
 from tests.ranking.samples import write_encoder
@@ -34,7 +34,7 @@ from tests.reasoning.samples import config_table, examples
 
 def test_answers_are_found_among_the_subwords(encoder: Encoder) -> None:
     text = "the old bridge crosses the grey river"
-    found = tokenized(
+    found = tokenize(
         encoder, [Example("what", text, "en", "en", [(4, 14), (23, 23 + 14)]), Example("?", "", "en", "en", [])]
     )
     offsets = encoder.subwords([text])[0].offsets
@@ -46,7 +46,7 @@ def test_answers_are_found_among_the_subwords(encoder: Encoder) -> None:
 
 def test_batches_follow_from_seed_and_position_and_hold_the_answers(encoder: Encoder) -> None:
     config = SpanTraining(examples="-", tuning="-", tokens=128, length=24)
-    learned = [one for one in tokenized(encoder, list(examples(60))) if readable(one, encoder, config)]
+    learned = [one for one in tokenize(encoder, list(examples(60))) if is_readable(one, encoder, config)]
     assert len(learned) > 30
     source = source_of(learned, encoder, config, "x")
     drawn = list(islice(source.draw(Position()), 30))
@@ -66,7 +66,7 @@ def test_batches_follow_from_seed_and_position_and_hold_the_answers(encoder: Enc
 def test_the_loss_is_minus_the_log_of_all_correct_places(encoder: Encoder) -> None:
     config = SpanTraining(examples="-", tuning="-", tokens=128, length=24, structured=False)
     model = SpanReader(StructuredEncoder(encoder))
-    learned = [one for one in tokenized(encoder, list(examples(40))) if readable(one, encoder, config)]
+    learned = [one for one in tokenize(encoder, list(examples(40))) if is_readable(one, encoder, config)]
     _, batch = next(source_of(learned, encoder, config, "x").draw(Position()))
     batch.answers[0] = [(1, 2), (1, 3), (2, 3)]
     with torch.no_grad():
@@ -80,7 +80,7 @@ def test_the_loss_is_minus_the_log_of_all_correct_places(encoder: Encoder) -> No
 
 def test_only_the_upper_layers_learn_and_q_cross_only_if_structured(encoder: Encoder) -> None:
     config = SpanTraining(examples="-", tuning="-", rank=2, first_layer=1, structured=False)
-    model = SpanReader(trainable(StructuredEncoder(encoder), config))
+    model = SpanReader(make_trainable(StructuredEncoder(encoder), config))
     names = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     assert not any(".0.attention" in name or "embed" in name for name in names)
     assert not any("cross" in name and "bias" in name for name in names)
@@ -95,7 +95,7 @@ def test_it_learns_where_the_answer_is(tmp_path: Path, subwords: Subwords) -> No
     table = config_table(tmp_path, str(tmp_path / "encoder"), 2000, learning_rate=1e-2, **changes)
     train_spans(SpanTraining.parse(table), tmp_path / "output")
     measures = [json.loads(line) for line in (tmp_path / "output" / "measures.jsonl").read_text().splitlines()]
-    before = measured(SpanReader(StructuredEncoder(encoder)).eval(), list(examples(30, seed=2)), structured=True)
+    before = measure(SpanReader(StructuredEncoder(encoder)).eval(), list(examples(30, seed=2)), structured=True)
     for name in ("f1_one_language", "f1_two_languages"):
         assert measures[-1][name] > max(30, before[name] + 15)
 
@@ -134,10 +134,10 @@ def test_a_window_that_touches_an_answer_is_never_taught_as_one_without(encoder:
     context = "ash honey salt grey " * 12
     start = context.index("salt grey ash honey", 40)
     longer = Example("what", context, "en", "en", [(start, start + 19)])
-    (one,) = tokenized(encoder, [longer])
-    assert readable(one, encoder, config)
+    (one,) = tokenize(encoder, [longer])
+    assert is_readable(one, encoder, config)
     whole = Example("what", context, "en", "en", [(0, len(context) - 1)])
-    assert not any(readable(one, encoder, config) for one in tokenized(encoder, [whole]))
+    assert not any(is_readable(one, encoder, config) for one in tokenize(encoder, [whole]))
     (first, last), length = one.answers[0], len(one.context)
     answered = 0
     for _, batch in islice(source_of([one], encoder, config, "x").draw(Position()), 40):

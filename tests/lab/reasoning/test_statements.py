@@ -24,14 +24,14 @@ from dragoman.reasoning.structured_encoder import QuestionRow, StructuredEncoder
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import Position
 from dragoman_lab.backbone.loop import Source
-from dragoman_lab.reasoning.batches import RowBatch, source_of, tokenized
+from dragoman_lab.reasoning.batches import RowBatch, source_of, tokenize
 from dragoman_lab.reasoning.examples import Example, ExamplesError, read_examples, write_examples
 from dragoman_lab.reasoning.statements import (
     StatementTraining,
     _source,
     _training_masks,
     accuracies,
-    judged,
+    judge,
     rows_of,
     statement_loss,
     train_statements,
@@ -45,7 +45,7 @@ CPU = torch.device("cpu")
 
 
 def drawn(encoder: Encoder, config: StatementTraining, count: int) -> list[RowBatch]:
-    source = source_of(tokenized(encoder, list(statements(60))), encoder, config, "x")
+    source = source_of(tokenize(encoder, list(statements(60))), encoder, config, "x")
     return [batch for _, batch in islice(source.draw(Position()), count)]
 
 
@@ -154,7 +154,7 @@ def plain_loss(model: StatementReader, batch: RowBatch, evidence: float) -> tupl
     for number, label in enumerate(batch.labels):
         chance = 1 / (1 + np.exp(-logits[number]))
         labels.append(-np.log(chance if label else 1 - chance))
-        if batch.known[number]:
+        if batch.answers_known[number]:
             for side in (0, 1):
                 chances = np.exp(scores[number, :, side]) / np.exp(scores[number, :, side]).sum()
                 found.append(-np.log(sum(chances[place] for place in {one[side] for one in batch.answers[number]})))
@@ -168,7 +168,7 @@ def test_the_losses_are_those_of_the_formulas(folder: Path, weight: float) -> No
     randomised(model)
     for batch in drawn(model.encoder.encoder, config, 4):
         for known in ([True] * len(batch.rows), [True, *[False] * (len(batch.rows) - 1)], [False] * len(batch.rows)):
-            one = replace(batch, known=known)
+            one = replace(batch, answers_known=known)
             found = statement_loss(model, one, config, torch.Generator(), CPU)
             labels, evidence = plain_loss(model, one, weight)
             assert float(found["labels"].detach()) == pytest.approx(labels, abs=1e-4)
@@ -287,9 +287,9 @@ def test_judging_does_not_depend_on_the_batch_and_masks_only_rows_in_two_languag
     model = model_of(folder, config_of())
     randomised(model)
     some = list(statements(30))
-    together = judged(model.eval(), some, structured=True)
-    assert together == pytest.approx([judged(model, [one], True)[0] for one in some], abs=1e-4)
-    plain = judged(model, some, structured=False)
+    together = judge(model.eval(), some, structured=True)
+    assert together == pytest.approx([judge(model, [one], True)[0] for one in some], abs=1e-4)
+    plain = judge(model, some, structured=False)
     for one, first, second in zip(some, together, plain, strict=True):
         assert one.bilingual or first == pytest.approx(second, abs=1e-4)
     assert max(abs(first - second) for first, second in zip(together, plain, strict=True)) > 1e-3
@@ -342,7 +342,7 @@ def test_a_statement_that_is_too_long_is_an_error_before_training(folder: Path) 
     assert not (folder / "tuning" / "curves.jsonl").exists()
     model = model_of(folder, config_of())
     with pytest.raises(ExamplesError, match="reads 64"):
-        judged(model, [long], structured=True)
+        judge(model, [long], structured=True)
     wordy = replace(one, question="bee " * 22, context="the bee", answers=[])
     config = config_of()
     with pytest.raises(ExamplesError, match="too little room"):
@@ -364,4 +364,4 @@ def test_questions_are_not_learned_or_tuned_by(folder: Path) -> None:
         write_examples((own / "a.jsonl.gz").parent.mkdir() or own / "a.jsonl.gz", questions)
         field = "examples" if name == "statements" else "tuning"
         with pytest.raises(ExamplesError, match="to learn from and to tune by"):
-            train_statements(replace(config, **{field: str(own)}), folder / f"without-{name}")
+            train_statements(config.model_copy(update={field: str(own)}), folder / f"without-{name}")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.tagging.labels import spans
 from dragoman_lab.tagging.sentences import Sentence
-from dragoman_lab.tagging.shuffling import shuffled, units
+from dragoman_lab.tagging.shuffling import shuffle, units
 
 rows = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC"]), min_size=1, max_size=12)
 
@@ -22,7 +22,7 @@ def sentence(labels: list[str]) -> Sentence:
 @given(rows, st.integers(0, 4), st.integers(0, 1000))
 def test_no_unit_moves_farther_than_k(labels: list[str], k: int, seed: int) -> None:
     before = sentence(labels)
-    after = shuffled(before, k, np.random.default_rng(seed), whole=True)
+    after = shuffle(before, k, np.random.default_rng(seed), whole=True)
     order = [int(word[1:]) for word in after.words]
     assert sorted(order) == list(range(len(labels)))
     assert [before.labels[place] for place in order] == list(after.labels)
@@ -38,9 +38,9 @@ def test_no_unit_moves_farther_than_k(labels: list[str], k: int, seed: int) -> N
 
 def test_k_0_changes_nothing_and_infinity_gives_any_order() -> None:
     before = sentence(["O"] * 4)
-    assert shuffled(before, 0, np.random.default_rng(1), whole=True).words == before.words
+    assert shuffle(before, 0, np.random.default_rng(1), whole=True).words == before.words
     noise = np.random.default_rng(1)
-    seen = {shuffled(before, math.inf, noise, whole=True).words for _ in range(600)}
+    seen = {shuffle(before, math.inf, noise, whole=True).words for _ in range(600)}
     assert len(seen) == 24
 
 
@@ -48,7 +48,7 @@ def test_words_of_names_move_apart_where_names_are_not_kept() -> None:
     before = sentence(["B-PER", "I-PER", "O", "O"])
     noise = np.random.default_rng(1)
     assert any(
-        shuffled(before, math.inf, noise, whole=False).labels.index("I-PER")
-        != shuffled(before, math.inf, noise, whole=False).labels.index("B-PER") + 1
+        shuffle(before, math.inf, noise, whole=False).labels.index("I-PER")
+        != shuffle(before, math.inf, noise, whole=False).labels.index("B-PER") + 1
         for _ in range(20)
     )

@@ -20,9 +20,9 @@ from dragoman.tagging.labels import spans
 from dragoman.tagging.tagger import CHANGED, Tagger, TaggerModel, load_tagger
 from dragoman.tagging.words import word_states
 from dragoman_lab.backbone.config import ConfigError
-from dragoman_lab.tagging.fine_tuning import FineTuned, SubwordSentences
+from dragoman_lab.tagging.fine_tuning import FineTunedTagger, SubwordSentences
 from dragoman_lab.tagging.sentences import Sentence, read_sentences
-from dragoman_lab.tagging.training import TaggerTraining, learned_from, train_tagger
+from dragoman_lab.tagging.training import TaggerTraining, learning_sentences, train_tagger
 from tests.ranking.samples import write_encoder
 
 NAMES = ("Anna", "Kofi", "Mira", "Otto")
@@ -108,13 +108,13 @@ def test_an_interrupted_training_goes_on_exactly(data: Path) -> None:
 
 
 def test_more_sentences_and_other_orders(data: Path) -> None:
-    assert len(learned_from(config(data))) == 48
+    assert len(learning_sentences(config(data))) == 48
     more = [str(data / "tune.bio")]
-    found = learned_from(config(data, more=more, more_share=0.25))
+    found = learning_sentences(config(data, more=more, more_share=0.25))
     assert len(found) == 51 and set(found[48:]) <= set(read_sentences(data / "tune.bio"))
-    copies = learned_from(config(data, shuffled=3))
+    copies = learning_sentences(config(data, shuffled=3))
     assert len(copies) == 144 and len({one.words for one in copies}) > 100
-    some = learned_from(config(data, shuffled=3, most_copies=10))
+    some = learning_sentences(config(data, shuffled=3, most_copies=10))
     assert len(some) == 10
     assert {tuple(sorted(one.words)) for one in some} <= {tuple(sorted(one.words)) for one in copies}
 
@@ -138,8 +138,8 @@ def test_a_training_begins_with_the_weights_of_another(data: Path) -> None:
     ({"more_share": 0.5}, "more_share"),
     ({"kind": "deep"}, "kind must be one of"),
     ({"names": {"x": 3}}, "names: x"),
-    ({"sentences": 0}, "sentences must be at least 1"),
-    ({"shuffled": -1}, "shuffled, layer and most_copies"),
+    ({"sentences": 0}, r"^sentences: .* greater than 0, not 0"),
+    ({"shuffled": -1}, r"^shuffled: .* greater than or equal to 0, not -1"),
     ({"start_from": "x", "fine_tune": "all"}, "start_from"),
 ])  # fmt: skip
 def test_configurations_that_cannot_be_are_refused(data: Path, changes: dict[str, Any], said: str) -> None:
@@ -199,7 +199,7 @@ def test_states_of_training_are_those_of_tagging(encoder: str) -> None:
     spaced = Sentence(("Anna", "wohnt", "in", "Köln", "."), ("O",) * 5, (True,) * 5)
     known = [spaced, Sentence(("東", "京"), ("O",) * 2, (False,) * 2)]
     model = TaggerModel(pretrained.width, 1, EncoderConfig("oit", 1, 4, 32, 3, 0.0), crf=False)
-    tuned = FineTuned(pretrained, model, 2, positions=False)
+    tuned = FineTunedTagger(pretrained, model, 2, positions=False)
     found = SubwordSentences(pretrained, known)
     with torch.no_grad():
         states, mask = tuned._words(found.rows, found.words)

@@ -14,7 +14,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.reasoning.layalign.model import LayAlignConfig
 from dragoman.reasoning.layalign.states import stored_states
 from dragoman_lab.reasoning.examples import Completion, ExamplesError
-from dragoman_lab.reasoning.words import kept_words, learn_words, linked_words, links, tokens_of
+from dragoman_lab.reasoning.words import cached_words, learn_words, link_words, links, tokens_of
 from tests.ranking.samples import write_encoder
 from tests.reasoning.layalign.tiny import WIDTH, joined, llm
 
@@ -48,19 +48,19 @@ def test_each_subword_of_a_text_that_is_its_own_translation_means_its_own_token(
     encoder, model = load_encoder(str(tmp_path / "encoder")), llm()
     found = [Completion(text, "en", text) for text in ("w3 w5 w8", "w9 w2", "w1 w4 w6")]
     states = stored_states(encoder, [one.text for one in found], tmp_path / "states", CPU)
-    inputs, tokens = linked_words(encoder, model, found, states, CPU)
+    inputs, tokens = link_words(encoder, model, found, states, CPU)
     read = encoder.subwords([one.text for one in found])
     own = [tokens_of(model, one.text, each.offsets) for one, each in zip(found, read, strict=True)]
     assert tokens.tolist() == [token for row in own for token in row]
     assert inputs.shape == (len(tokens), encoder.width)
     first = states.read_batch([0], CPU).states[-1, 0, 1 : len(own[0]) + 1]
     torch.testing.assert_close(inputs[: len(own[0])].float(), first)
-    lower, _ = linked_words(encoder, model, found, states, CPU, soft_layer=1)
+    lower, _ = link_words(encoder, model, found, states, CPU, soft_layer=1)
     torch.testing.assert_close(
         lower[: len(own[0])].float(), states.read_batch([0], CPU).states[1, 0, 1 : len(own[0]) + 1]
     )
     with pytest.raises(ExamplesError, match="no subword of a text is linked"):
-        linked_words(encoder, model, [], states, CPU)
+        link_words(encoder, model, [], states, CPU)
 
 
 def test_linked_words_are_computed_once_for_all_that_share_the_file(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_linked_words_are_computed_once_for_all_that_share_the_file(tmp_path: Pa
         calls.append(1)
         return torch.randn(3, WIDTH).to(torch.bfloat16), torch.tensor([4, 9, 17])
 
-    first, again = (kept_words(tmp_path / "deep" / "words.safetensors", linked, CPU) for _ in range(2))
+    first, again = (cached_words(tmp_path / "deep" / "words.safetensors", linked, CPU) for _ in range(2))
     assert len(calls) == 1 and first[0].dtype == torch.bfloat16
     assert torch.equal(first[0], again[0]) and torch.equal(first[1], again[1])
 

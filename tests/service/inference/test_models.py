@@ -18,9 +18,9 @@ from dragoman.engine.models.models import Models
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.indexes.dense.file import read_header
-from dragoman_lab.evaluation.benchmark import run
+from dragoman_lab.evaluation.benchmark import BenchmarkError
+from dragoman_lab.evaluation.evaluation import run
 from dragoman_lab.evaluation.serving import TableFile
-from dragoman_lab.evaluation.test_collection import BenchmarkError
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_bert, tiny_t5, tiny_translator, tiny_veco
 from tests.service.searching import ndjson

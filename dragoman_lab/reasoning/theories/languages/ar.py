@@ -92,7 +92,7 @@ class Arabic(Language):
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
         kind = KINDS[variable]
-        had = " و".join(_attribute(one, feminine=False) for one in attributes)
+        had = " و".join(_attribute(attribute, feminine=False) for attribute in attributes)
         return f"كل {kind} {had} هو {kind} {_attribute(conclusion, feminine=False)}"
 
 

@@ -89,7 +89,7 @@ class German(Language):
         return f"wenn {' und '.join(conditions)}, dann {conclusion}"
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
-        inflected = [ATTRIBUTES[one][0].removesuffix("e") + "en" for one in attributes]
+        inflected = [ATTRIBUTES[attribute][0].removesuffix("e") + "en" for attribute in attributes]
         return f"alle {' und '.join(inflected)} {CROWDS[variable]} sind {ATTRIBUTES[conclusion][0]}"
 
 

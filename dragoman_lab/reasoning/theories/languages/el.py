@@ -90,7 +90,7 @@ class Greek(Language):
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
         form, all_the, crowd = (3, "όλοι οι", "άνθρωποι") if variable == SOMEONE else (4, "όλα τα", "ζώα")
-        inflected = [ATTRIBUTES[one][form] for one in (*attributes, conclusion)]
+        inflected = [ATTRIBUTES[attribute][form] for attribute in (*attributes, conclusion)]
         return f"{all_the} {' και '.join(inflected[:-1])} {crowd} είναι {inflected[-1]}"
 
 

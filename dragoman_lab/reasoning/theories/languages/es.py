@@ -82,7 +82,8 @@ class Spanish(Language):
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
         gender, crowd = CROWDS[variable]
         said = [
-            words(PLURALS[ATTRIBUTES[one][0]], _plural(_attribute(one, gender))) for one in (*attributes, conclusion)
+            words(PLURALS[ATTRIBUTES[attribute][0]], _plural(_attribute(attribute, gender)))
+            for attribute in (*attributes, conclusion)
         ]
         return f"{crowd} que {' y '.join(said[:-1])} {said[-1]}"
 

@@ -84,7 +84,7 @@ class French(Language):
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
         gender, crowd = CROWDS[variable]
-        inflected = [_plural(_attribute(one, gender)) for one in (*attributes, conclusion)]
+        inflected = [_plural(_attribute(attribute, gender)) for attribute in (*attributes, conclusion)]
         return f"{crowd} qui sont {' et '.join(inflected[:-1])} sont {inflected[-1]}"
 
 

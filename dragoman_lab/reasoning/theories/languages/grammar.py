@@ -95,13 +95,13 @@ def clauses(rule: Rule) -> list[Clause]:
     subjects = [condition.fact.subject for condition in rule.conditions]
     mentions = [_mention(subjects[:at], subject) for at, subject in enumerate(subjects)]
     joined = [False, *map(_joins, rule.conditions, rule.conditions[1:], mentions[1:]), False]
-    made = [
+    conditions = [
         Clause(condition, Place.CONDITION, mentions[at], joined[at], joined[at + 1])
         for at, condition in enumerate(rule.conditions)
     ]
     last = rule.conclusion.subject
     mention = _mention(subjects, last) if last in VARIABLES else Mention.NEW
-    return [*made, Clause(Statement(rule.conclusion), Place.CONCLUSION, mention)]
+    return [*conditions, Clause(Statement(rule.conclusion), Place.CONCLUSION, mention)]
 
 
 def _mention(before: Sequence[str], subject: str) -> Mention:

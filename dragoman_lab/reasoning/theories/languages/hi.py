@@ -87,7 +87,7 @@ class Hindi(Language):
         return f"अगर {' और '.join(conditions)}, तो {conclusion}"
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
-        inflected = [ATTRIBUTES[one][-1] for one in (*attributes, conclusion)]
+        inflected = [ATTRIBUTES[attribute][-1] for attribute in (*attributes, conclusion)]
         return f"सभी {' और '.join(inflected[:-1])} {CROWDS[variable]} {inflected[-1]} हैं"
 
 

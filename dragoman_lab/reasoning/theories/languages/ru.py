@@ -91,7 +91,7 @@ class Russian(Language):
         return f"если {' и '.join(conditions)}, то {conclusion}"
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
-        inflected = [_plural(ATTRIBUTES[one][0]) for one in (*attributes, conclusion)]
+        inflected = [_plural(ATTRIBUTES[attribute][0]) for attribute in (*attributes, conclusion)]
         return f"все {' и '.join(inflected[:-1])} {CROWDS[variable]} {inflected[-1]}"
 
 

@@ -71,7 +71,7 @@ class Swahili(Language):
         return f"ikiwa {' na '.join(conditions)}, basi {conclusion}"
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
-        many = [ATTRIBUTES[one][1] for one in (*attributes, conclusion)]
+        many = [ATTRIBUTES[attribute][1] for attribute in (*attributes, conclusion)]
         return f"{CROWDS[variable]} wote ambao ni {' na '.join(many[:-1])} ni {many[-1]}"
 
 

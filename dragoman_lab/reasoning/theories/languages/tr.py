@@ -96,7 +96,7 @@ class Turkish(Language):
         return f"eğer {' ve '.join(conditions)}, {conclusion}"
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
-        had = " ve ".join(ATTRIBUTES[one][0] for one in attributes)
+        had = " ve ".join(ATTRIBUTES[attribute][0] for attribute in attributes)
         return f"bütün {had} {CROWDS[variable]} {_is(ATTRIBUTES[conclusion][0])}"
 
 

@@ -83,7 +83,7 @@ class Chinese(Language):
         return f"如果{'，而且'.join(conditions)}，那么{conclusion}"
 
     def generic(self, variable: str, attributes: Sequence[str], conclusion: str) -> str:
-        had = "、".join(ATTRIBUTES[one][0] + "的" for one in attributes)
+        had = "、".join(ATTRIBUTES[attribute][0] + "的" for attribute in attributes)
         return f"所有{had}{CROWDS[variable]}都{_attribute(conclusion, positive=True)}"
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from dragoman_lab.benchmarks.search import quality
 from dragoman_lab.benchmarks.search.measuring import check_complete, means, needs_embeddings, summary, systems
-from dragoman_lab.evaluation.client import Answers, opaque, searching
+from dragoman_lab.evaluation.benchmark import BenchmarkError
+from dragoman_lab.evaluation.search_client import Answers, opaque, open_search_client
 from dragoman_lab.evaluation.serving import TableFile, serve_temporarily
-from dragoman_lab.evaluation.test_collection import BenchmarkError
 from tests.lab.benchmarks.search.conftest import Run
 from tests.lab.benchmarks.search.samples import SENTENCES, write_lines, write_table, write_xquad
 
@@ -61,7 +61,7 @@ def test_a_service_is_sent_texts_and_ids_that_tell_nothing(tmp_path: Path, monke
     Path("dragoman.toml").write_text("not = 'settings'\n", encoding="utf-8")
     documents = {"de-a000-p00-s00": "Der Vulkan brach aus.", "de-a001-p00-s00": "Der Hafen war zu."}
     fields = {"method": "none", "query_language": "de", "rerank": False}
-    with serve_temporarily() as http, searching(str(http.base_url), ()) as client:
+    with serve_temporarily() as http, open_search_client(str(http.base_url), ()) as client:
         name = client.collection("Sentences", "de", documents)
         assert client.collection("Sentences", "de", documents) == name
         stored = http.get(f"/v1/collections/{name}/documents/{opaque('de de-a000-p00-s00')}").json()
@@ -85,10 +85,10 @@ def test_a_data_directory_keeps_tables_and_collections(tmp_path: Path, monkeypat
         tables.append(TableFile(path, source, target))
     documents = {"de-a000-p00-s00": "Der Vulkan brach aus."}
     settings, data = {"DRAGOMAN_EMBED": "on_demand"}, tmp_path / "data"
-    with searching(None, tables[:1], data_dir=data, settings=settings) as client:
+    with open_search_client(None, tables[:1], data_dir=data, settings=settings) as client:
         name = client.collection("sentences", "de", documents)
         before = client.client.get(f"/v1/collections/{name}").json()
-    with searching(None, tables, data_dir=data, settings=settings) as client:
+    with open_search_client(None, tables, data_dir=data, settings=settings) as client:
         assert client.collection("sentences", "de", documents) == name
         after = client.client.get(f"/v1/collections/{name}").json()
         assert (after["documents"], after["generation"]) == (1, before["generation"]), "it is not uploaded again"
@@ -98,7 +98,7 @@ def test_a_data_directory_keeps_tables_and_collections(tmp_path: Path, monkeypat
         assert sorted((one["target"], len(one["versions"])) for one in stored) == [("de", 1), ("es", 1)]
     with (
         pytest.raises(BenchmarkError, match="has other tables, such as en-es-statistical-"),
-        searching(None, tables[:1], data_dir=data, settings=settings),
+        open_search_client(None, tables[:1], data_dir=data, settings=settings),
     ):
         pass
 

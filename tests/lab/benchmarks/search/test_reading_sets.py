@@ -8,7 +8,7 @@ import pytest
 
 from dragoman_lab.benchmarks.search import reading_sets
 from dragoman_lab.benchmarks.search.reading_sets import read_task
-from dragoman_lab.evaluation.test_collection import BenchmarkError
+from dragoman_lab.evaluation.benchmark import BenchmarkError
 from tests.lab.benchmarks.search.conftest import Run
 from tests.lab.benchmarks.search.samples import QUESTIONS, write_lines, write_reading_set
 

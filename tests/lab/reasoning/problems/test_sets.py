@@ -32,14 +32,14 @@ def test_equations_become_steps(tmp_path: Path) -> None:
         problem("broken ?", "+ 1", "1"),
         problem("zero ?", "/ 1 0", "0"),
     )
-    every = {one.texts["en"]: one for flag in (True, False) for one in mawps(path, measured=flag)}
+    every = {one.texts["en"]: one for flag in (True, False) for one in mawps(path, held_out=flag)}
     assert set(every) == {"A hen lays 3 eggs, a goose 4. How many?", "b?"}
     assert every["b?"].solution == "3 + 2.5 = 5.5. 5.5 * 2 = 11. The answer is 11." and every["b?"].steps == 2
 
 
 def test_a_fifth_is_held_out_and_by_the_text_alone(tmp_path: Path) -> None:
     path = written(tmp_path, *(problem(f"{n} and {n} ?", f"+ {n} {n}", str(2 * n)) for n in range(1, 1001)))
-    learned, measured = (list(mawps(path, measured=flag)) for flag in (False, True))
+    learned, measured = (list(mawps(path, held_out=flag)) for flag in (False, True))
     assert len(learned) + len(measured) == 1000 and 150 < len(measured) < 250
     assert is_held_out("Two Cats , one dog ?") == is_held_out("two cats, one dog")
 
@@ -57,7 +57,7 @@ def test_worked_answers_lose_their_calculators(tmp_path: Path) -> None:
     assert third.texts["en"] == "Q3" and third.answer == 1200
 
 
-@pytest.mark.parametrize("read", [lambda path: mawps(path, measured=True), gsm8k])
+@pytest.mark.parametrize("read", [lambda path: mawps(path, held_out=True), gsm8k])
 @pytest.mark.parametrize("record", [{}, [], 3, {"question": "a"}])
 def test_other_records_are_refused_by_line(tmp_path: Path, read, record: object) -> None:
     path = written(tmp_path, record)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman_lab.reasoning.theories import datasets
-from dragoman_lab.reasoning.theories.datasets import Example, half_negated, negated
+from dragoman_lab.reasoning.theories.datasets import Example, negate, negate_half
 
 Reader = Callable[[Path], Iterator[Example]]
 Record = dict[str, Any]
@@ -138,24 +138,24 @@ def test_the_rule_of_leap_of_thought_is_given_or_not(tmp_path: Path) -> None:
     ],
 )
 def test_statements_of_leap_of_thought_are_negated(statement: str, negation: str) -> None:
-    assert negated(statement) == negation
+    assert negate(statement) == negation
 
 
 def test_another_statement_cannot_be_negated() -> None:
     with pytest.raises(ValueError, match="not a statement of LeapOfThought: Ducks swim"):
-        negated("Ducks swim.")
+        negate("Ducks swim.")
 
 
 def test_about_half_is_negated_by_the_seed_with_the_other_label() -> None:
     examples = [Example(str(number), "", "A oak has a leaf.", number % 2 == 0) for number in range(200)]
-    made = list(half_negated(examples, 1))
+    made = list(negate_half(examples, 1))
     changed = [before for before, after in zip(examples, made, strict=True) if before != after]
     assert 80 < len(changed) < 120
     for before, after in zip(examples, made, strict=True):
         assert after.statement == ("A oak does not have a leaf." if before in changed else before.statement)
         assert after.label == (before.label != (before in changed))
-    assert made == list(half_negated(reversed(examples), 1))[::-1]
-    assert made != list(half_negated(examples, 2))
+    assert made == list(negate_half(reversed(examples), 1))[::-1]
+    assert made != list(negate_half(examples, 2))
 
 
 def test_gzip_is_unpacked_and_blank_lines_are_passed_over(tmp_path: Path) -> None:

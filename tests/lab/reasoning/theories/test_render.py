@@ -11,7 +11,7 @@ import regex
 from dragoman_lab.reasoning.theories.generate import generate
 from dragoman_lab.reasoning.theories.languages import GRAMMARS
 from dragoman_lab.reasoning.theories.logic import Fact, Rule, Statement
-from dragoman_lab.reasoning.theories.render import LANGUAGES, ordered, render, render_part, render_statement
+from dragoman_lab.reasoning.theories.render import LANGUAGES, order_sentences, render, render_part, render_statement
 from dragoman_lab.reasoning.theories.vocabulary import ANIMALS, ATTRIBUTES, PERSONS, RELATIONS
 from tests.lab.reasoning.theories.gold import PARTS, SENTENCES, not_so, so
 
@@ -112,7 +112,7 @@ def test_a_theory_s_statements_are_told_from_its_sentences(language: str) -> Non
 
 def test_texts_of_all_languages_are_parallel() -> None:
     theory = generate(1, 4).theory
-    parts = ordered(theory, 5)
+    parts = order_sentences(theory, 5)
     assert Counter(parts) == Counter([*theory.facts, *theory.rules])
     for language in LANGUAGES:
         assert render(theory, language, 5) == [render_part(part, language) for part in parts]
@@ -120,8 +120,8 @@ def test_texts_of_all_languages_are_parallel() -> None:
 
 def test_the_order_is_the_seed_s() -> None:
     theory = generate(1, 4).theory
-    assert ordered(theory, 5) == ordered(theory, 5)
-    assert len({tuple(ordered(theory, seed)) for seed in range(5)}) == 5
+    assert order_sentences(theory, 5) == order_sentences(theory, 5)
+    assert len({tuple(order_sentences(theory, seed)) for seed in range(5)}) == 5
 
 
 def test_an_unknown_language_is_refused() -> None:

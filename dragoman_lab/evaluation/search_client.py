@@ -20,8 +20,8 @@ from rich.progress import Progress
 
 from dragoman.engine.core.trec import TREC_TYPE
 from dragoman.service.search.endpoints import DEGRADED_HEADER
-from dragoman_lab.evaluation.serving import TableFile, checked, post, serve_temporarily
-from dragoman_lab.evaluation.test_collection import BenchmarkError
+from dragoman_lab.evaluation.benchmark import BenchmarkError
+from dragoman_lab.evaluation.serving import TableFile, post, require_success, serve_temporarily
 
 CLIENTS = 2
 """Requests at a time."""
@@ -31,7 +31,7 @@ POLL_SECONDS = 0.5
 
 
 @dataclass(slots=True)
-class Asked:
+class QueryRecord:
     """The time of all queries of one task, and how many answers were degraded (``stage: reason``)."""
 
     seconds: float = 0.0
@@ -40,7 +40,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Answers(Asked):
+class Answers(QueryRecord):
     """The hits of all queries of one task.
 
     ``run`` has the hits' scores by query and original document id, in the order of the service. ``methods`` and
@@ -55,7 +55,7 @@ class Answers(Asked):
 
 
 @dataclass(slots=True)
-class Readings(Asked):
+class Readings(QueryRecord):
     """The best answer to each question, empty where there is none, and the original ids of the passages read."""
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -65,18 +65,18 @@ class Readings(Asked):
 class SearchClient:
     """Uploads documents and asks queries over HTTP.
 
-    Documents are sent as id and text alone, and an id is a digest of the document's own, so that neither a title in
-    another language nor an id shared by translations can be found.
+    Documents are sent as id and text alone, and an id is a digest of the document's own. So neither a title in another
+    language nor an id shared by translations can be found.
     """
 
-    def __init__(self, client: httpx.Client, *, embeddings: bool, kept: bool = False) -> None:
+    def __init__(self, client: httpx.Client, *, embeddings: bool, reuse: bool = False) -> None:
         """With ``embeddings``, searches wait until all documents of a collection have one, however old the service.
 
-        With ``kept``, the service may have the collections of an earlier client: the same documents are found again.
+        With ``reuse``, the service may have the collections of an earlier client: the same documents are found again.
         """
         self.client, self.embeddings = client, embeddings
         self._originals: dict[str, dict[str, str]] = {}
-        self._prefix = None if kept else uuid.uuid4().hex[:8]
+        self._prefix = None if reuse else uuid.uuid4().hex[:8]
 
     def collection(self, name: str, language: str, documents: Mapping[str, str]) -> str:
         """The name of a collection of these documents, ready to be searched; it is uploaded once.
@@ -88,10 +88,10 @@ class SearchClient:
         sent = f"{prefix}-{name}".lower()
         if sent not in self._originals:
             keys = {opaque(f"{language} {key}"): key for key in documents}
-            found = self.client.get(f"/v1/collections/{sent}")
-            if found.status_code == HTTPStatus.NOT_FOUND:
-                found = post(self.client, "/v1/collections", json={"name": sent, "language": language})
-            if checked(found).json()["documents"] != len(keys):
+            response = self.client.get(f"/v1/collections/{sent}")
+            if response.status_code == HTTPStatus.NOT_FOUND:
+                response = post(self.client, "/v1/collections", json={"name": sent, "language": language})
+            if require_success(response).json()["documents"] != len(keys):
                 self._upload(sent, {key: documents[original] for key, original in keys.items()})
             self._wait(sent)
             self._originals[sent] = keys
@@ -116,7 +116,7 @@ class SearchClient:
         """
         embedded, since = -1, time.monotonic()
         while True:
-            state = checked(self.client.get(f"/v1/collections/{collection}")).json().get("embeddings")
+            state = require_success(self.client.get(f"/v1/collections/{collection}")).json().get("embeddings")
             if state is None:  # embeddings that come with the first dense search
                 if self.embeddings:
                     wait_for_embeddings(self.client, collection)
@@ -148,14 +148,14 @@ class SearchClient:
         """
         answers = Answers()
 
-        def searched(text: str) -> dict[str, Any]:
+        def search(text: str) -> dict[str, Any]:
             request = {"query": text, "collections": list(collections), "top_k": top_k, **fields}
             if trec:
                 return _of_run(post(self.client, "/v1/search", json=request, headers={"Accept": TREC_TYPE}))
             return dict(post(self.client, "/v1/search", json=request).json())
 
         originals = self._originals_of(collections)
-        for query, answer in _each(queries, searched, answers, title):
+        for query, answer in _each(queries, search, answers, title):
             hits = {hit["id"].rpartition("/")[2]: float(hit["score"]) for hit in answer["hits"]}  # a run of several
             answers.run[query] = {originals[id]: score for id, score in hits.items()}  # collections has them before it
             if not trec:
@@ -169,17 +169,17 @@ class SearchClient:
         self, questions: Mapping[str, str], collections: Sequence[str], fields: Mapping[str, Any], title: str
     ) -> Readings:
         """Ask every question with nothing but its text, the collections and ``fields``."""
-        found = Readings()
+        readings = Readings()
 
-        def answered(text: str) -> dict[str, Any]:
+        def ask_question(text: str) -> dict[str, Any]:
             request = {"question": text, "collections": list(collections), **fields}
             return dict(post(self.client, "/v1/qa", json=request).json())
 
         originals = self._originals_of(collections)
-        for question, answer in _each(questions, answered, found, title):
-            found.texts[question] = answer["answers"][0]["text"] if answer["answers"] else ""
-            found.passages[question] = [originals[hit["id"]] for hit in answer["passages"]]
-        return found
+        for question, answer in _each(questions, ask_question, readings, title):
+            readings.texts[question] = answer["answers"][0]["text"] if answer["answers"] else ""
+            readings.passages[question] = [originals[hit["id"]] for hit in answer["passages"]]
+        return readings
 
     def original(self, collection: str, id: str) -> str:
         """The document's own id, by which it was given to :meth:`collection`."""
@@ -191,25 +191,25 @@ class SearchClient:
     def close(self) -> None:
         """Delete the collections."""
         for name in self._originals:
-            checked(self.client.delete(f"/v1/collections/{name}"))
+            require_success(self.client.delete(f"/v1/collections/{name}"))
 
 
 def _each(
-    texts: Mapping[str, str], ask: Callable[[str], dict[str, Any]], asked: Asked, title: str
+    texts: Mapping[str, str], ask: Callable[[str], dict[str, Any]], record: QueryRecord, title: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The answer to each text by its key, several asked at a time; counts what ``asked`` says of them."""
+    """The answer to each text by its key, several asked at a time, their times and faults in ``record``."""
 
-    def timed(key: str) -> tuple[str, dict[str, Any], float]:
+    def time_request(key: str) -> tuple[str, dict[str, Any], float]:
         begun = time.perf_counter()
         return key, ask(texts[key]), (time.perf_counter() - begun) * 1000
 
     begun = time.perf_counter()
     with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
-        for key, answer, spent in progress.track(clients.map(timed, texts), total=len(texts), description=title):
-            asked.milliseconds.append(spent)
-            asked.degraded.update({f"{one['stage']}: {one['reason']}" for one in answer["degraded"]})
+        for key, answer, spent in progress.track(clients.map(time_request, texts), total=len(texts), description=title):
+            record.milliseconds.append(spent)
+            record.degraded.update({f"{stage['stage']}: {stage['reason']}" for stage in answer["degraded"]})
             yield key, answer
-    asked.seconds = time.perf_counter() - begun
+    record.seconds = time.perf_counter() - begun
 
 
 def _of_run(response: httpx.Response) -> dict[str, Any]:
@@ -230,7 +230,9 @@ def wait_for_embeddings(client: httpx.Client, collection: str) -> None:
         message = response.json().get("message", "")
         if response.status_code == 503 and "has an embedding yet" in message:
             continue
-        missing = [one["reason"] for one in checked(response).json()["degraded"] if one["stage"] == "dense"]
+        missing = [
+            stage["reason"] for stage in require_success(response).json()["degraded"] if stage["stage"] == "dense"
+        ]
         if not missing:
             return
         if any("could not be embedded" in reason for reason in missing):
@@ -243,7 +245,7 @@ def opaque(key: str) -> str:
 
 
 @contextlib.contextmanager
-def searching(
+def open_search_client(
     url: str | None,
     tables: Sequence[TableFile],
     *,
@@ -258,7 +260,7 @@ def searching(
     """
     if url is None:
         with serve_temporarily(tables, data_dir, settings) as http:
-            yield SearchClient(http, embeddings=embeddings, kept=data_dir is not None)
+            yield SearchClient(http, embeddings=embeddings, reuse=data_dir is not None)
         return
     with httpx.Client(base_url=url, timeout=600) as http:
         client = SearchClient(http, embeddings=embeddings)

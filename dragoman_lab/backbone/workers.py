@@ -49,10 +49,10 @@ class Workers:
         """What `make` gives; the first process calls it before the others, which find what it wrote to disk."""
         if not self.first:
             self.wait()
-        found = make()
+        result = make()
         if self.first:
             self.wait()
-        return found
+        return result
 
     def leave(self) -> None:
         if self.count > 1:
