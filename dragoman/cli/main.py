@@ -201,10 +201,10 @@ def run_app(commands: typer.Typer) -> None:
     try:
         _run(commands)
     except SystemExit as end:
-        if worker := sys.modules.get(
-            "dragoman.engine.models.batching"
+        if abandoned := sys.modules.get(
+            "dragoman.engine.models.abandoned"
         ):  # not imported by commands that compute nothing
-            worker.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+            abandoned.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
         raise
 
 

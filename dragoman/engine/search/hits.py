@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from dragoman.deadline import checked
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.stages import optional
-from dragoman.engine.search.ranked import RankedDocument, Retrieval
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
 from dragoman.engine.search.response import (
     Fusion,
     Highlight,
@@ -27,64 +27,68 @@ from dragoman.service.collections.texts import StoredText
 STAGE = "highlights"
 
 
-def add_hits(search: Retrieval) -> None:
+def add_hits(retrieval: Retrieval) -> None:
     """Give the documents of a search their hits; those for which there is no time have no evidence."""
-    parts = {(part.collection.key, part.translated.language): part for part in search.parts}
+    rankings = {
+        (ranking.collection.key, ranking.translated.language): ranking for ranking in retrieval.collection_rankings
+    }
     evidence: dict[int, Evidence] = {}
     work, hits = Work(), 0
-    search.room.reserve(len(search.documents))
+    retrieval.room.reserve(len(retrieval.documents))
     try:
         with optional():
-            for one in checked(search.documents):
-                part = one.part or parts.get((one.collection.key, one.stored.language))
-                if part is not None and id(part) not in evidence:
-                    evidence[id(part)] = Evidence(search.request.query, part, work)
-                shown = _shown(search, one, evidence[id(part)] if part is not None else None, work)
-                one.hit = _hit(hits + 1, one, shown, search)
+            for document in checked(retrieval.documents):
+                ranking = document.collection_ranking or rankings.get(
+                    (document.collection.key, document.stored.language)
+                )
+                if ranking is not None and id(ranking) not in evidence:
+                    evidence[id(ranking)] = Evidence(retrieval.request.query, ranking, work)
+                shown = _show(retrieval, document, evidence[id(ranking)] if ranking is not None else None, work)
+                document.hit = _hit(hits + 1, document, shown, retrieval)
                 hits += 1
     except Unavailable as fault:
         effect = f"hits from rank {hits + 1} on have no evidence, and their snippets are their beginnings"
-        search.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.error_type))
-        for rank, one in enumerate(search.documents[hits:], hits + 1):
-            one.hit = _hit(rank, one, Shown(beginning(one.stored.text)), search)
+        retrieval.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.error_type))
+        for rank, document in enumerate(retrieval.documents[hits:], hits + 1):
+            document.hit = _hit(rank, document, Shown(beginning(document.stored.text)), retrieval)
 
 
-def _shown(search: Retrieval, one: RankedDocument, evidence: Evidence | None, work: Work) -> Shown:
+def _show(retrieval: Retrieval, document: RankedDocument, evidence: Evidence | None, work: Work) -> Shown:
     """What is shown of a document; ``evidence`` is None if dense search alone found it."""
-    sentence = one.passage.sentence if one.passage is not None else None
-    explained = search.request.explain and not search.room.short_of("contributions")
-    shown = of_sentence(one, sentence or (0, 0)) if evidence is None else evidence.of(one, explained)
+    sentence = document.passage.sentence if document.passage is not None else None
+    explained = retrieval.request.explain and not retrieval.room.short_of("contributions")
+    shown = of_sentence(document, sentence or (0, 0)) if evidence is None else evidence.of(document, explained)
     if sentence is not None:
-        meant = _meaning(search.request.query, one.stored, sentence)
+        meant = _meaning(retrieval.request.query, document.stored, sentence)
         shown.highlights = _in_order([*meant, *shown.highlights])
-    search.truncated += [f"{STAGE}: of document {one.stored.id!r} {limit}" for limit in shown.limits]
-    if search.request.gloss:
-        if evidence is None and one.stored.complete and work.analyse(len(one.whole.text)):
-            shown.tokens = one.whole.tokens
-        one.words = _words(one, shown)
-    one.whole = replace(one.whole)  # without its words, which are many
+    retrieval.truncated += [f"{STAGE}: of document {document.stored.id!r} {limit}" for limit in shown.limits]
+    if retrieval.request.gloss:
+        if evidence is None and document.stored.complete and work.analyse(len(document.whole.text)):
+            shown.tokens = document.whole.tokens
+        document.words = _words(document, shown)
+    document.whole = replace(document.whole)  # without its words, which are many
     return shown
 
 
-def _words(one: RankedDocument, shown: Shown) -> list[Token] | None:
+def _words(document: RankedDocument, shown: Shown) -> list[Token] | None:
     """The words of the title and the snippet; None if they are not known."""
     if shown.tokens is None:
         return None
-    before = len(one.whole.text) - len(one.stored.text)
+    before = len(document.whole.text) - len(document.stored.text)
     start = before + shown.start
     end = start + len(shown.snippet)
     return [word for word in shown.tokens if word.end < before or (start <= word.start and word.end <= end)]
 
 
-def _hit(rank: int, one: RankedDocument, shown: Shown, search: Retrieval) -> Hit:
-    stored, request, room = one.stored, search.request, search.room
+def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval) -> Hit:
+    stored, request, room = document.stored, retrieval.request, retrieval.room
     hit = Hit(
         rank=rank,
         id=stored.id,
-        collection=one.collection.name,
+        collection=document.collection.name,
         language=stored.language,
-        score=one.score,
-        scores=_scores(one),
+        score=document.score,
+        scores=_scores(document),
         title=room.title(rank, stored.title),
         snippet=shown.snippet,
         snippet_start=shown.start,
@@ -92,21 +96,25 @@ def _hit(rank: int, one: RankedDocument, shown: Shown, search: Retrieval) -> Hit
     )
     if request.explain:
         hit.contributions = []
-        if search.parts and shown.tokens is not None:
+        if retrieval.collection_rankings and shown.tokens is not None:
             hit.contributions = room.all_or_none("contributions", rank, shown.contributions, contribution_size)
         if request.method == "hybrid":
-            hit.fusion = _fusion(one)
+            hit.fusion = _fusion(document)
     return hit
 
 
-def _fusion(one: RankedDocument) -> Fusion:
-    fused = {"bm25": one.bm25, "dense": one.dense} | ({} if one.late is None else {"late": one.late})
-    return Fusion(
-        **{
-            stage: None if found is None or found.weight is None else RankedBy(**asdict(found))
-            for stage, found in fused.items()
-        }
+def _fusion(document: RankedDocument) -> Fusion:
+    fused = {"bm25": document.bm25, "dense": document.dense} | (
+        {} if document.late is None else {"late": document.late}
     )
+    return Fusion(**{stage: _ranked_by(score) for stage, score in fused.items()})
+
+
+def _ranked_by(score: StageScore | None) -> RankedBy | None:
+    """A score that the fused one is made of; None if it is not."""
+    if score is None or score.weight is None:
+        return None
+    return RankedBy(rank=score.rank, score=score.score, value=score.share, weight=score.weight)
 
 
 def _meaning(query: str, document: StoredText, sentence: Span) -> list[Highlight]:
@@ -133,13 +141,13 @@ def _meaning(query: str, document: StoredText, sentence: Span) -> list[Highlight
 
 def _in_order(highlights: list[Highlight]) -> list[Highlight]:
     """Those of the title, then those of the text, each by start; of those that start together the first one first."""
-    return sorted(highlights, key=lambda one: (one.field == "text", one.start))
+    return sorted(highlights, key=lambda highlight: (highlight.field == "text", highlight.start))
 
 
-def _scores(one: RankedDocument) -> Scores:
-    scores = Scores(first_stage=one.first_stage, rerank=one.rerank)
-    if one.dense is not None:
-        scores.dense = one.dense.score
-    if one.late is not None:
-        scores.late = one.late.score
+def _scores(document: RankedDocument) -> Scores:
+    scores = Scores(first_stage=document.first_stage, rerank=document.rerank)
+    if document.dense is not None:
+        scores.dense = document.dense.score
+    if document.late is not None:
+        scores.late = document.late.score
     return scores

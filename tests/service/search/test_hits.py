@@ -14,7 +14,7 @@ from dragoman.engine.search.hits import add_hits
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.room import Room
-from tests.service.search.shown.test_evidence import Counted, document_of, part_of
+from tests.service.search.shown.test_evidence import Counted, collection_ranking_of, document_of
 
 TEXT = "Über dem Tal lag Asche. " * 100
 
@@ -28,7 +28,7 @@ def retrieval(hits: int) -> Retrieval:
         document = document_of(analysis, TEXT)
         collection: Any = SimpleNamespace(name="news", key=1)
         document.collection = collection
-        document.part = part = replace(part_of("Asche", analysis), collection=collection)
+        document.part = part = replace(collection_ranking_of("Asche", analysis), collection=collection)
         search.documents.append(document)
         search.parts.append(part)
     return search
