@@ -10,7 +10,7 @@ from dragoman.engine.models.readers import Kind, ReadTask
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import QaAnswer, QaResponse
 from dragoman.engine.qa.texts import Question, SourceText, compute_parts, reading_of, sentence_around
-from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.search.glosses import Glosses
 from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import AnswerDocument
-from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.search.glosses import Glosses
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import sentences
 

@@ -10,8 +10,8 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.numbers import significant
 from dragoman.engine.core.priority import in_background
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.response import QueryTerm, TableUsed, TermTranslation, Translation
-from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.query.translation import BEST, QueryName, Translated
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import ActiveVersion, PivotView, View

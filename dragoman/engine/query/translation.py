@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dragoman.deadline import checked
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.smt import translate_smt
-from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import PivotView, View
 from dragoman.indexes.analysis.languages import PLACED, analyser, has_words_among_terms

@@ -11,12 +11,12 @@ from dragoman.deadline import checked
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.scoring import Pending, Scores
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.description import tables_used, undecided_message, why_untranslated
 from dragoman.engine.query.language import FALLBACK, Detection, detect, detect_by_words
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.query.response import TableUsed
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
 from dragoman.lexicon.text.tokens import Analysis

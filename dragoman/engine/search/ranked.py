@@ -14,8 +14,8 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.tracing import span
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.response import QueryRead
-from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.query.translation import QueryName, Translated
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.response import Hit

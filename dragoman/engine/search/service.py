@@ -21,22 +21,22 @@ from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import span
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.description import describe, foreign_words, undecided_message, unknown_everywhere
 from dragoman.engine.query.language import FALLBACK, Detection, detect
 from dragoman.engine.query.readers import readers_of
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.search.dense import DenseStage
-from dragoman.engine.search.entities import EntityStage
+from dragoman.engine.search.dense_stage import DenseStage
+from dragoman.engine.search.entity_stage import EntityStage
 from dragoman.engine.search.first_stage import FirstStage
-from dragoman.engine.search.fusion import SearchRanking
-from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.search.glosses import Glosses
 from dragoman.engine.search.hits import add_hits
-from dragoman.engine.search.names import NameFinder
+from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
-from dragoman.engine.search.rerank import RerankStage
+from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
+from dragoman.engine.search.search_ranking import SearchRanking
 from dragoman.engine.search.suggestions import other_readings
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable

@@ -15,7 +15,7 @@ from dragoman.engine.core.answer import as_json, fields_of
 from dragoman.engine.core.errors import ServiceError
 from dragoman.engine.core.trec import one_collection
 from dragoman.engine.models.worker import Cancelled
-from dragoman.engine.qa.qa import QuestionAnswering
+from dragoman.engine.qa.question_answering import QuestionAnswering
 from dragoman.engine.rerank.request import RerankRequests
 from dragoman.engine.search.request import Method
 from dragoman.engine.search.service import Search

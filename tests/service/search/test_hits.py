@@ -9,7 +9,7 @@ import pytest
 from dragoman.deadline import DeadlinePassed, deadline
 from dragoman.engine.core import stages
 from dragoman.engine.core.priority import background
-from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.search.hits import add_hits
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.request import SearchQuery

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
 from dragoman.engine.search.shown.evidence import Evidence, Shown

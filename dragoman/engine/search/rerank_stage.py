@@ -16,7 +16,7 @@ from dragoman.engine.core.priority import in_background, wait_limit
 from dragoman.engine.core.stages import optional
 from dragoman.engine.models.scoring import Scores
 from dragoman.engine.observability.metrics import Metrics
-from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.request import RerankOptions, SearchQuery
 from dragoman.engine.settings import Settings

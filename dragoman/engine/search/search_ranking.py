@@ -9,7 +9,7 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.core.stages import optional
-from dragoman.engine.search.dense import STAGE, DenseStage
+from dragoman.engine.search.dense_stage import STAGE, DenseStage
 from dragoman.engine.search.first_stage import STAGE as BM25_STAGE
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.late import DEPTH as LATE_DEPTH
