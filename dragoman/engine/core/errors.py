@@ -188,7 +188,7 @@ def from_status(status: int, message: str) -> ServiceError:
 def classifies(kind: type[BaseException]) -> Callable[[Classifier], Classifier]:
     """Register a function that maps a library's exceptions of this kind to errors.
 
-    The room that uses the library registers it, so that this module does not import the library.
+    The module that uses the library registers it, so that this module does not import the library.
     """
 
     def register(classifier: Classifier) -> Classifier:

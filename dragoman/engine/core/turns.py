@@ -26,9 +26,9 @@ class Turns:
     with many requests gets no more than one with a single one.
     """
 
-    def __init__(self, most: int, of_one: int) -> None:
-        """``most`` turns at a time, ``of_one`` of them for the same caller."""
-        self._most, self._of_one = most, of_one
+    def __init__(self, most: int, of_caller: int) -> None:
+        """``most`` turns at a time, ``of_caller`` of them for the same caller."""
+        self._most, self._of_caller = most, of_caller
         self._held: dict[Hashable, int] = {}
         self._waiting: OrderedDict[Hashable, deque[Future[None]]] = OrderedDict()
         self._lock = Lock()
@@ -77,11 +77,11 @@ class Turns:
 
     def _next(self) -> Future[None] | None:
         with self._lock:
-            taken = sum(min(held, self._of_one) for held in self._held.values())  # more, where one went on anyway
+            taken = sum(min(held, self._of_caller) for held in self._held.values())  # more, where one went on anyway
             if taken >= self._most or not self._waiting:
                 return None
             caller = min(self._waiting, key=lambda waiting_caller: self._held.get(waiting_caller, 0))
-            if self._held.get(caller, 0) >= self._of_one:
+            if self._held.get(caller, 0) >= self._of_caller:
                 return None
             queue = self._waiting[caller]
             turn = queue.popleft()

@@ -298,8 +298,8 @@ class Models:
     def _load_on_thread(self, task: Load, models: Sequence[str]) -> Sequence[Any]:
         """Load a model on a thread that ends with it.
 
-        A thread that has computed keeps OpenMP's threads for as long as it lives, and where those of all such threads
-        are more than the processors, each product of the models waits for them a tenth longer.
+        A thread that has computed keeps OpenMP's threads for as long as it lives. Where those of all such threads are
+        more than the processors, each product of the models waits for them a tenth longer.
         """
         done: Future[Any] = Future()
 

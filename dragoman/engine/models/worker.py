@@ -2,9 +2,9 @@
 
 Requests put items into a bounded queue. While one batch is computed, more items queue up. So batches grow with the
 load, and no request waits for a batch to fill. A batch has items of one task, such as encoding, or translating from
-one language to another. It takes them in turn from all callers, and from all their requests, that wait for the task,
-so that a long request does not delay a short one, nor many those of another caller. Tasks are scheduled round-robin as
-well; urgent ones come first every other time, and a batch of others makes way for them between its parts.
+one language to another. It takes them in turn from all callers, and from all their requests, that wait for the task.
+So a long request does not delay a short one, nor do many requests delay those of another caller. Tasks are scheduled
+round-robin as well. Urgent ones come first every other time. A batch of others makes way for them between its parts.
 """
 
 from __future__ import annotations

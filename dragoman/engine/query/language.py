@@ -119,7 +119,7 @@ def detect(
     A language's log odds are a weighted sum: of its log probability by lingua's model of letters, and by the model of
     words (:mod:`~dragoman.engine.query.word_model`) if that knows the language; and of the shares of the text's words
     that are among its common words, and that the translation tables have. Letters alone often fail for queries of one
-    or two words, glossaries lack the function words of a question, and a language without a model is recognised by its
+    or two words. Glossaries lack the function words of a question. A language without a model is recognised by its
     words or its script. The weights were fitted by `dragoman_lab.benchmarks.languages.fitting`.
 
     ``reach`` is the share of the searched languages that a query in a language can reach. A language weighs more the

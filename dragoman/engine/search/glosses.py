@@ -82,8 +82,8 @@ class Glosses:
     def _look_up(self, token: Token, language: str, view: View) -> list[str]:
         """The translations by P(query term | document term) of the index term, as a search matches it.
 
-        Index terms are stems: each is written as it is in the most probable translation of the word itself, or else of
-        its other forms, or else as any word of the tables with this stem.
+        Index terms are stems. Each is written as it is in the most probable translation of the word itself, else of its
+        other forms. Else it is written as any word of the tables with this stem.
         """
         entries = view.analysed.translations(token.term, best=BEST)
         terms = [entry.term for entry in entries if entry.p_forward >= LEAST_PROBABILITY]

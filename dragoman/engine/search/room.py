@@ -15,7 +15,7 @@ _TITLE = 200
 
 
 class Room:
-    """The room in one answer, in bytes of JSON; what has none is left out and told of."""
+    """The room in one answer, in bytes of JSON; what has none is left out, and named in ``truncated``."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
