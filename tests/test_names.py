@@ -17,8 +17,9 @@ VAGUE = frozenset(
 ALLOWED = {
     "dragoman/cli": {"data"},
     "dragoman_lab": {"data"},
+    "dragoman/engine/search/response.py": {"value"},
 }
-"""By the beginning of a path: ``data`` is the name of an option of commands."""
+"""By the beginning of a path: ``data`` is the name of an option of commands, ``value`` of a field of answers."""
 ATTENTION = "value"
 """The value of attention, beside query and key; and what a validator of pydantic is given."""
 PARTICIPLES = frozenset(

@@ -201,10 +201,9 @@ def run_app(commands: typer.Typer) -> None:
     try:
         _run(commands)
     except SystemExit as end:
-        if worker := sys.modules.get(
-            "dragoman.engine.models.batching"
-        ):  # not imported by commands that compute nothing
-            worker.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+        abandoned = sys.modules.get("dragoman.engine.models.abandoned")
+        if abandoned is not None:  # commands that compute nothing do not import it
+            abandoned.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
         raise
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from dragoman.door.calls import Call, Name
 from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import Conflict, InvalidRequest, Unavailable, classify
-from dragoman.engine.models.batching import finish_computing
+from dragoman.engine.models.abandoned import finish_computing
 from dragoman.engine.models.tagging import Tagging, tagger_model, tagger_place
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
@@ -157,7 +157,7 @@ class Embedded:
         _wait([one for text in underway for one in text.futures if one is not None], until)
         cut = [place for place, text in enumerate(underway) if not text.whole]
         quality = Quality.of(info.quality, body.source, info.measured_on)
-        texts = [text.joined() for text in underway]
+        texts = [text.join() for text in underway]
         return _dumped(TranslateResponse(texts=texts, model=info.name, quality=quality, truncated=cut or None))
 
     def _tag(self, call: Call[Any]) -> Any:
@@ -172,7 +172,7 @@ class Embedded:
         return time.monotonic() + self._runtime.settings.worker.worker_seconds
 
     def _model(self, name: str, until: float) -> Any:
-        info = self._runtime.models.loaded(name)
+        info = self._runtime.models.description(name)
         if info is None:
             futures = self._runtime.models.load(name)
             _wait(futures, until)
@@ -281,7 +281,7 @@ def _settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
     if unknown := sorted(chosen.keys() - {name for _, name, _ in all_fields()}):
         raise InvalidRequest(f"there is no setting {unknown[0]}")
     try:
-        return Settings.isolated(**dict(chosen) | {"data_dir": folder})
+        return Settings.from_defaults(**dict(chosen) | {"data_dir": folder})
     except ValidationError as fault:
         raise InvalidRequest(describe(fault.errors())) from fault
 

@@ -20,7 +20,7 @@ from typing import Any
 import uvicorn
 
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.observability.tracing import traced
+from dragoman.engine.observability.tracing import export_spans
 from dragoman.engine.settings import DATABASE, Settings
 from dragoman.service.http.connections.ending import LastTimer
 from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
@@ -176,7 +176,7 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
         forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])
         forced_exit.daemon = True
         opened.callback(forced_exit.cancel)
-        opened.enter_context(traced(settings, name))
+        opened.enter_context(export_spans(settings, name))
         address = _address(settings.server.host, listener.getsockname()[1])
 
         def started() -> None:

@@ -60,7 +60,7 @@ def _settings(folder: Path) -> Settings:
 
     Collections get no embeddings in the background: they are short-lived, and most commands rank by words.
     """
-    return Settings.isolated(data_dir=folder, rerank="never", embed="on_demand")
+    return Settings.from_defaults(data_dir=folder, rerank="never", embed="on_demand")
 
 
 @contextlib.contextmanager

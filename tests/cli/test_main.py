@@ -54,10 +54,10 @@ def test_a_command_does_not_wait_for_a_model_that_is_still_at_work(tmp_path: Pat
     program = """
 import atexit, threading, time
 from dragoman.cli import main as cli
-from dragoman.engine.models import batching as worker
+from dragoman.engine.models import abandoned
 thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
 thread.start()
-worker._ABANDONED.append(thread)
+abandoned.abandon(thread)
 atexit.register(print, "the interpreter's own end, which would stop the thread inside of torch")
 cli.main()
 """

@@ -283,7 +283,7 @@ def test_a_program_that_ends_while_a_model_computes_waits_for_it() -> None:
     program = """
 import threading, torch, dragoman
 from dragoman.engine.models import models
-from dragoman.engine.models.batching import Worker
+from dragoman.engine.models.worker import Worker
 
 computing, results = threading.Event(), Worker._results
 

@@ -21,8 +21,8 @@ from fastapi.testclient import TestClient
 from dragoman.backbone.encoder import Encoder, NativeEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.engine.models import models
-from dragoman.engine.models.batching import Worker
-from dragoman.engine.models.reading import Read
+from dragoman.engine.models.readers import ReadTask
+from dragoman.engine.models.worker import Worker
 from dragoman.engine.settings import Settings
 from dragoman.reasoning import inference
 from dragoman.reasoning.question_answering import AnswerExtraction, ContextWindow, Request
@@ -86,7 +86,7 @@ class Reads:
         self._read, self._submit = models.spans, Worker.submit
         self._queued = self._awaited = 0
         self._changed = Condition()
-        monkeypatch.setattr(models, "spans", self._spans)
+        monkeypatch.setattr(models, "find_spans", self._spans)
         monkeypatch.setattr(Worker, "submit", lambda worker, *given, **named: self._submitted(worker, *given, **named))
 
     def begin(self, awaited: int = 0) -> None:
@@ -101,7 +101,7 @@ class Reads:
     def _submitted(self, worker: Worker, task: Any, *given: Any, **named: Any) -> Any:
         futures = self._submit(worker, task, *given, **named)
         with self._changed:
-            self._queued += isinstance(task, Read)
+            self._queued += isinstance(task, ReadTask)
             self._changed.notify_all()
         return futures
 
@@ -272,7 +272,7 @@ def test_a_planted_instruction_moves_no_other_judgement(tmp_path: Path, monkeypa
         return found
 
     monkeypatch.setattr(inference, "fastest", lambda device, among: torch.float32)
-    monkeypatch.setattr(models, "judgements", noted)
+    monkeypatch.setattr(models, "judge_statements", noted)
     own = str(tiny_statement_reader(tmp_path / "statements"))
     settings = Settings.load(
         data_dir=tmp_path / "data", reader="off", statement_reader=own, rerank="never", embed="on_demand"

@@ -58,4 +58,4 @@ class Limit:
                 self._held[caller] -= 1
                 if not self._held[caller]:
                     del self._held[caller]
-            self.pace.done(1, time.monotonic() - started)
+            self.pace.note(1, time.monotonic() - started)

@@ -188,7 +188,7 @@ def from_status(status: int, message: str) -> ServiceError:
 def classifies(kind: type[BaseException]) -> Callable[[Classifier], Classifier]:
     """Register a function that maps a library's exceptions of this kind to errors.
 
-    The room that uses the library registers it, so that this module does not import the library.
+    The module that uses the library registers it, so that this module does not import the library.
     """
 
     def register(classifier: Classifier) -> Classifier:
@@ -204,8 +204,8 @@ def classify(fault: BaseException) -> ServiceError | None:
     cause: BaseException | None = fault
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
-        if (known := _classify_one(cause)) is not None:
-            return known
+        if (classified := _classify_one(cause)) is not None:
+            return classified
         cause = cause.__cause__ or cause.__context__
     return None
 
@@ -235,6 +235,6 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
     if "No space left on device" in str(fault):
         return StorageFull(DISK_FULL)
     for kind, classifier in _CLASSIFIERS.items():
-        if isinstance(fault, kind) and (found := classifier(fault)) is not None:
-            return found
+        if isinstance(fault, kind) and (classified := classifier(fault)) is not None:
+            return classified
     return None

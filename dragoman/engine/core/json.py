@@ -40,13 +40,13 @@ def parse(text: bytes | bytearray, depth: int, values: int = VALUES) -> Any:
         text = text[len(BOM) :]
     _check_size(text, depth, values)
     try:
-        value = from_json(text, allow_inf_nan=False)
+        parsed = from_json(text, allow_inf_nan=False)
     except ValueError as fault:
-        value = _parse_again(text, fault, depth)
-    names = check_depth(value, depth)
+        parsed = _parse_again(text, fault, depth)
+    names = check_depth(parsed, depth)
     if text.count(b":") != names and sum(part.count(b":") for _, part in _outside_strings(text)) != names:
         _refuse_repeated_name(text)
-    return value
+    return parsed
 
 
 def memory_of(text: bytes | bytearray, values: int = VALUES) -> int:
@@ -58,10 +58,10 @@ def memory_of(text: bytes | bytearray, values: int = VALUES) -> int:
 
 def count_values_at_most(text: bytes | bytearray, most: int) -> int:
     """About how many values a JSON text holds, ``most`` at most, without reading it: commas, lists and objects."""
-    return _counted(text, (b",", b"[", b"{"), most)
+    return _count_parts(text, (b",", b"[", b"{"), most)
 
 
-def _counted(text: bytes | bytearray, parts: Sequence[bytes], most: int) -> int:
+def _count_parts(text: bytes | bytearray, parts: Sequence[bytes], most: int) -> int:
     """How often any of ``parts`` stands in a text, ``most`` at most; it is not read further than that."""
     counted = 0
     for start in range(0, len(text), _PART_BYTES):
@@ -77,7 +77,7 @@ def _check_size(text: bytes | bytearray, depth: int, values: int) -> None:
         TooLarge: the text holds more than ``values``.
         MalformedBody: and it begins with more than ``depth`` levels.
     """
-    if _counted(text, _PARTS, values) < values:
+    if _count_parts(text, _PARTS, values) < values:
         return
     counted = 0
     for end, part in _outside_strings(text):
@@ -93,13 +93,13 @@ def _last_field(text: bytes | bytearray, depth: int) -> str:
     Raises:
         MalformedBody: it has more than ``depth`` levels.
     """
-    value: Any = None
+    parsed: Any = None
     try:
-        value = from_json(text.rpartition(b",")[0] or text, allow_partial=True)
+        parsed = from_json(text.rpartition(b",")[0] or text, allow_partial=True)
     except ValueError as fault:
         if "recursion limit" in str(fault):
             raise _too_deep(depth) from fault
-    return f"{shown(next(reversed(value)))}: " if isinstance(value, dict) and value else ""
+    return f"{printable_name(next(reversed(parsed)))}: " if isinstance(parsed, dict) and parsed else ""
 
 
 def _outside_strings(text: bytes | bytearray) -> Iterator[tuple[int, bytes | bytearray]]:
@@ -120,7 +120,7 @@ def _too_deep(depth: int) -> MalformedBody:
     return MalformedBody(f"the JSON is nested deeper than {depth} levels")
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A field's name as a message can hold it: short, and printable."""
     short = name if len(name) <= 100 else name[:100] + "..."
     return short if short and short.isprintable() else ascii(short)
@@ -136,7 +136,7 @@ def _refuse_repeated_name(text: bytes | bytearray) -> NoReturn:
         names: set[str] = set()
         for name, _ in pairs:
             if name in names:
-                raise MalformedBody(f"{shown(name)}: the field occurs twice in one object")
+                raise MalformedBody(f"{printable_name(name)}: the field occurs twice in one object")
             names.add(name)
 
     with suppress(ValueError, RecursionError):
@@ -162,13 +162,13 @@ def _parse_again(body: bytes | bytearray, fault: ValueError, depth: int) -> Any:
     raise MalformedBody(f"the body is not valid JSON: {fault}") from fault
 
 
-def check_depth(value: Any, depth: int) -> int:
+def check_depth(json_value: Any, depth: int) -> int:
     """Count the fields of all objects in a value.
 
     Raises:
         MalformedBody: it has more than ``depth`` nested lists and objects.
     """
-    level = [value] if isinstance(value, dict | list) else []
+    level = [json_value] if isinstance(json_value, dict | list) else []
     names = 0
     for _ in range(depth):
         if not level:
@@ -185,9 +185,9 @@ def check_depth(value: Any, depth: int) -> int:
     raise _too_deep(depth)
 
 
-def count_values(value: Any) -> int:
+def count_values(json_value: Any) -> int:
     """How many values a JSON value holds, itself and the names of fields counted."""
-    total, level = 1, [value]
+    total, level = 1, [json_value]
     while level:
         names = sum(len(outer) for outer in level if isinstance(outer, dict))
         inside = [
@@ -215,14 +215,14 @@ def check_text(text: str) -> str:
     return text
 
 
-def check_value(value: Any) -> None:
+def check_value(json_value: Any) -> None:
     """:func:`check_text` for every string in a JSON value, keys as well; numbers must be finite.
 
     Raises:
         ValueError: as ``check_text``, or a number that JSON cannot hold.
     """
-    encoded = _ENCODER.encode(value)
-    if "\\u0000" in encoded and "\0" in _strings(value):
+    encoded = _ENCODER.encode(json_value)
+    if "\\u0000" in encoded and "\0" in _strings(json_value):
         raise ValueError("holds a NUL character")
     try:
         encoded.encode()
@@ -230,13 +230,13 @@ def check_value(value: Any) -> None:
         raise ValueError("holds a lone surrogate") from fault
 
 
-def _strings(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return "".join(key + _strings(inner) for key, inner in value.items())
-    if isinstance(value, list):
-        return "".join(map(_strings, value))
+def _strings(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict):
+        return "".join(key + _strings(inner) for key, inner in part.items())
+    if isinstance(part, list):
+        return "".join(map(_strings, part))
     return ""
 
 

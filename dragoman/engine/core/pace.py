@@ -18,7 +18,7 @@ class Pace:
         self._seconds: deque[float] = deque(maxlen=_REMEMBERED)
         self._spent = 0.0
 
-    def done(self, items: int, seconds: float) -> None:
+    def note(self, items: int, seconds: float) -> None:
         """Note that this many items were finished after so long; with none, the time counts for the next ones."""
         with self._lock:
             self._spent += seconds

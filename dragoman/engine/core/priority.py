@@ -27,8 +27,8 @@ def in_background() -> bool:
 
 def wait_limit(seconds: float) -> float:
     """The timeout for the models: ``seconds``, or that of the background work."""
-    given = _wait_limit.get()
-    return seconds if given is None else given
+    limit = _wait_limit.get()
+    return seconds if limit is None else limit
 
 
 class Traffic:

@@ -33,12 +33,12 @@ def trec_run(query_id: str, lines: Sequence[RunLine], tag: str, *, alone: bool) 
     control characters and % are percent-encoded.
     """
     written = [line.id if alone else f"{line.collection}/{line.id}" for line in lines]
-    topic = _encoded(query_id)
+    topic = _percent_encode(query_id)
     return "".join(
-        f"{topic} Q0 {_encoded(id)} {rank} {line.score!r} {tag}\n"
+        f"{topic} Q0 {_percent_encode(id)} {rank} {line.score!r} {tag}\n"
         for rank, (id, line) in enumerate(zip(written, lines, strict=True), 1)
     )
 
 
-def _encoded(id: str) -> str:
+def _percent_encode(id: str) -> str:
     return _UNSAFE.sub(lambda match: quote(match[0], safe=""), id)

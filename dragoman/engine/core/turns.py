@@ -15,7 +15,7 @@ from dragoman.deadline import pause
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 
 _POLL_SECONDS = 0.2
-_PATIENCE_SECONDS = 10.0
+_RETURN_SECONDS = 10.0
 """How long a thread waits to go on after the models, should it hold what those need whose turn it is."""
 
 
@@ -26,9 +26,9 @@ class Turns:
     with many requests gets no more than one with a single one.
     """
 
-    def __init__(self, most: int, of_one: int) -> None:
-        """``most`` turns at a time, ``of_one`` of them for the same caller."""
-        self._most, self._of_one = most, of_one
+    def __init__(self, most: int, of_caller: int) -> None:
+        """``most`` turns at a time, ``of_caller`` of them for the same caller."""
+        self._most, self._of_caller = most, of_caller
         self._held: dict[Hashable, int] = {}
         self._waiting: OrderedDict[Hashable, deque[Future[None]]] = OrderedDict()
         self._lock = Lock()
@@ -77,11 +77,11 @@ class Turns:
 
     def _next(self) -> Future[None] | None:
         with self._lock:
-            taken = sum(min(held, self._of_one) for held in self._held.values())  # more, where one went on anyway
+            taken = sum(min(held, self._of_caller) for held in self._held.values())  # more, where one went on anyway
             if taken >= self._most or not self._waiting:
                 return None
-            caller = min(self._waiting, key=lambda one: self._held.get(one, 0))
-            if self._held.get(caller, 0) >= self._of_one:
+            caller = min(self._waiting, key=lambda waiting_caller: self._held.get(waiting_caller, 0))
+            if self._held.get(caller, 0) >= self._of_caller:
                 return None
             queue = self._waiting[caller]
             turn = queue.popleft()
@@ -106,7 +106,7 @@ _served: ContextVar[Hashable] = ContextVar("dragoman_served", default=None)
 
 
 @contextmanager
-def held(turn: Turn) -> Iterator[None]:
+def hold_turn(turn: Turn) -> Iterator[None]:
     """Note in the block that this thread holds a turn."""
     token = _turn.set(turn)
     try:
@@ -166,6 +166,6 @@ def waiting_for_models() -> Iterator[None]:
             yield
         finally:
             again = turn.turns.take(turn.caller)
-            if not wait([again], _PATIENCE_SECONDS).done:
+            if not wait([again], _RETURN_SECONDS).done:
                 turn.turns.take_anyway(turn.caller)
                 turn.turns.withdraw(turn.caller, again)

@@ -28,7 +28,9 @@ class Limits:
 
 
 @dataclass(slots=True, eq=False)
-class Item:
+class QueueEntry:
+    """An item that waits for the worker: what to compute for a request, and the future of its result."""
+
     content: Any
     cost: int
     background: bool
@@ -42,20 +44,20 @@ class Batch:
     """Items within limits; one of any cost is always within."""
 
     def __init__(self, limits: Limits) -> None:
-        self.items: list[Item] = []
+        self.entries: list[QueueEntry] = []
         self._limits, self._total, self._longest = limits, 0, 0
 
-    def fits(self, item: Item) -> bool:
+    def fits(self, entry: QueueEntry) -> bool:
         """Whether there is room for one more."""
-        if not self.items:
+        if not self.entries:
             return True
-        count, longest = len(self.items) + 1, max(self._longest, item.cost)
-        cost = longest * count if self._limits.padded else self._total + item.cost
+        count, longest = len(self.entries) + 1, max(self._longest, entry.cost)
+        cost = longest * count if self._limits.padded else self._total + entry.cost
         return count <= self._limits.items and cost <= self._limits.cost
 
-    def add(self, item: Item) -> None:
-        self.items.append(item)
-        self._total, self._longest = self._total + item.cost, max(self._longest, item.cost)
+    def add(self, entry: QueueEntry) -> None:
+        self.entries.append(entry)
+        self._total, self._longest = self._total + entry.cost, max(self._longest, entry.cost)
 
 
 class Paces:
@@ -64,7 +66,7 @@ class Paces:
     def __init__(self) -> None:
         self._paces: dict[type, float] = {}
 
-    def done(self, task: Hashable, cost: int, seconds: float) -> None:
+    def note(self, task: Hashable, cost: int, seconds: float) -> None:
         """Count a batch."""
         last = cost / max(seconds, 1e-6)
         before = self._paces.get(type(task), last)

@@ -88,42 +88,42 @@ class EncoderInfo:
     unmarked: str | None = None
     """Its name, which earlier versions wrote alone for encoders of Hugging Face; None for an encoder with a codec."""
 
-    def made(self, identity: str) -> bool:
+    def recognises(self, identity: str) -> bool:
         """Whether vectors of this identity are this encoder's; those without a checksum count as made by it."""
         return identity in (self.identity, self.unmarked)
 
 
-def embedded(
+def embed_passages(
     encoder: SentenceEncoder, info: EncoderInfo, texts: Sequence[PassageText], states: bool
 ) -> list[Embedding | Exception]:
     """The embeddings of passages, with the quantised ``states`` of their subwords if these are wanted."""
     codec = info.codec if states else None
-    vectors, parts, found = encoder.encode_passages(
-        [one.text for one in texts], [one.sentences for one in texts], codec.layer if codec else None
+    vectors, parts, states_of_texts = encoder.encode_passages(
+        [passage.text for passage in texts], [passage.sentences for passage in texts], codec.layer if codec else None
     )
     return [
-        Embedding(vector, part, codec.encode(own) if codec else None)
+        Embedding(vector, part, codec.encode(token_states) if codec else None)
         if np.isfinite(vector).all() and np.isfinite(part).all()
         else InternalError(NOT_FINITE)
-        for vector, part, own in zip(vectors, parts, found, strict=True)
+        for vector, part, token_states in zip(vectors, parts, states_of_texts, strict=True)
     ]
 
 
-def encoded_queries(
-    encoder: SentenceEncoder, info: EncoderInfo, texts: Sequence[str]
-) -> list[EncodedQuery | Exception]:
+def encode_queries(encoder: SentenceEncoder, info: EncoderInfo, texts: Sequence[str]) -> list[EncodedQuery | Exception]:
     """The queries' vectors and, if the encoder has a codec, the states of their subwords."""
     if info.codec is None or info.surprisals is None:
         none = np.zeros((0, info.width), np.float32)
-        found = [EncodedQuery(vector, none, np.zeros(0), ()) for vector in encoder.encode(texts, "query")]
+        queries = [EncodedQuery(vector, none, np.zeros(0), ()) for vector in encoder.encode(texts, "query")]
     else:
         vectors, tokens = encoder.encode_tokens(texts, "query", info.codec.layer)
-        found = [_with_rarest(vector, own, info.surprisals) for vector, own in zip(vectors, tokens, strict=True)]
-    return [one if np.isfinite(one.vector).all() else InternalError(NOT_FINITE) for one in found]
+        queries = [
+            _with_rarest(vector, states, info.surprisals) for vector, states in zip(vectors, tokens, strict=True)
+        ]
+    return [query if np.isfinite(query.vector).all() else InternalError(NOT_FINITE) for query in queries]
 
 
 def _with_rarest(vector: NDArray[np.float32], tokens: TokenStates, surprisals: NDArray[np.float64]) -> EncodedQuery:
     """A query with its rarest subwords, in order: the others of a long one hardly count, and would take time."""
     weights = surprisals[tokens.ids]
-    kept = np.sort(np.argsort(-weights, kind="stable")[:COMPARED_SUBWORDS])
-    return EncodedQuery(vector, tokens.states[kept], weights[kept], [tokens.offsets[one] for one in kept])
+    rarest = np.sort(np.argsort(-weights, kind="stable")[:COMPARED_SUBWORDS])
+    return EncodedQuery(vector, tokens.states[rarest], weights[rarest], [tokens.offsets[index] for index in rarest])

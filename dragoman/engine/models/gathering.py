@@ -9,12 +9,12 @@ from typing import Any
 
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 from dragoman.engine.core.turns import waiting_for_models
-from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.worker import Cancelled
 
 _POLL_SECONDS = 0.2
 
 
-def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelled | None = None) -> list[Any]:
+def gather(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelled | None = None) -> list[Any]:
     """The results of all futures. Futures that have not started are cancelled on a failure, timeout or ``cancelled()``.
 
     Raises:
@@ -34,8 +34,8 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelle
 def _wait(futures: Sequence[Future[Any]], until: float, seconds: float, cancelled: Cancelled | None) -> None:
     waiting = set(futures)
     while waiting:
-        left = max(0.0, min(_POLL_SECONDS, until - time.monotonic()))
-        done, waiting = wait(waiting, left, return_when=FIRST_EXCEPTION)
+        timeout = max(0.0, min(_POLL_SECONDS, until - time.monotonic()))
+        done, waiting = wait(waiting, timeout, return_when=FIRST_EXCEPTION)
         for future in done:
             future.result()
         if waiting and time.monotonic() >= until:

@@ -11,8 +11,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from dragoman.engine.core.errors import InternalError, NotInstalled
-from dragoman.engine.models.batching import UNFINISHED
-from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
+from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
+from dragoman.engine.models.worker import UNFINISHED
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.shipped import find_shipped
 
@@ -67,19 +67,21 @@ def bridge_place(settings: Settings) -> Path:
     """
     if settings.models.bridge is not None and settings.models.bridge != OFF:
         return Path(settings.models.bridge)
-    own = shipped_bridge("reasoning")
-    if settings.models.bridge == OFF or own is None:
+    package_folder = shipped_bridge("reasoning")
+    if settings.models.bridge == OFF or package_folder is None:
         raise NotInstalled(
             "there is no model that reasons: set DRAGOMAN_BRIDGE to the folder of a bridge that"
             " `dragoman train layalign` made"
         )
-    return own
+    return package_folder
 
 
 def shipped_bridge(name: str) -> Path | None:
     """The folder of a bridge in the package; None if there is none, or its encoder or LLM is not installed."""
-    own = find_shipped(name)
-    return own if own is not None and all(find_spec(one) for one in (ENCODER_PACKAGE, LLM_PACKAGE)) else None
+    folder = find_shipped(name)
+    return (
+        folder if folder is not None and all(find_spec(package) for package in (ENCODER_PACKAGE, LLM_PACKAGE)) else None
+    )
 
 
 def load_reasoner(settings: Settings) -> Reasoner:
@@ -95,17 +97,20 @@ def load_reasoner(settings: Settings) -> Reasoner:
     return Reasoner(place, settings.store.data_dir / "models", settings.models.device)
 
 
-def generated(reasoner: Reasoner, generations: Sequence[Generation]) -> list[Any]:
+def advance_generations(reasoner: Reasoner, generations: Sequence[Generation]) -> list[Any]:
     """A few tokens more of each answer: :data:`UNFINISHED`, or the generation that has ended or was cancelled."""
-    live = [one for one in generations if not one.cancelled.is_set()]
+    live = [generation for generation in generations if not generation.cancelled.is_set()]
     try:
-        reasoner.decoder.advance([one.stream for one in live], STEPS)
+        reasoner.decoder.advance([generation.stream for generation in live], STEPS)
     except Exception as fault:
         reasoner.decoder.advance([], 0)  # the others begin again without the one that failed
         if len(generations) > 1:
             raise
         logger.error("the LLM failed", exc_info=fault)
         return [InternalError("the LLM failed on this text; the service's log has the cause")]
-    for one in live:
-        one.follow(reasoner.text(one.stream.tokens))
-    return [one if one.stream.done or one.cancelled.is_set() else UNFINISHED for one in generations]
+    for generation in live:
+        generation.follow(reasoner.text(generation.stream.tokens))
+    return [
+        generation if generation.stream.done or generation.cancelled.is_set() else UNFINISHED
+        for generation in generations
+    ]

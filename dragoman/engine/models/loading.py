@@ -14,7 +14,7 @@ import numpy as np
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.models.encoding import EncoderInfo, SentenceEncoder
 from dragoman.engine.models.generation import load_reasoner
-from dragoman.engine.models.reading import load_reader, load_statement_reader
+from dragoman.engine.models.readers import load_reader, load_statement_reader
 from dragoman.engine.models.tagging import load_tagger
 from dragoman.engine.models.translating import load_translator
 from dragoman.engine.settings import Settings

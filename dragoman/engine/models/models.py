@@ -17,14 +17,14 @@ from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.batches import Limits
-from dragoman.engine.models.batching import Cancelled, Worker
-from dragoman.engine.models.encoding import EncodedQuery, EncoderInfo, embedded, encoded_queries
-from dragoman.engine.models.gathering import gathered
-from dragoman.engine.models.generation import Generate, generated
+from dragoman.engine.models.encoding import EncodedQuery, EncoderInfo, embed_passages, encode_queries
+from dragoman.engine.models.gathering import gather
+from dragoman.engine.models.generation import Generate, advance_generations
 from dragoman.engine.models.loading import LOADERS, RerankerInfo, may_be_of_encoder
-from dragoman.engine.models.reading import Judge, Read, judgements, spans
+from dragoman.engine.models.readers import Judge, ReadTask, find_spans, judge_statements
 from dragoman.engine.models.tagging import SHORT_QUERY, TaggerTask, TagTexts, tagger_model, tags
-from dragoman.engine.models.translating import Translate, TranslatorInfo, translated
+from dragoman.engine.models.translating import Translate, TranslatorInfo, translate_sentences
+from dragoman.engine.models.worker import Cancelled, Worker
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.installation import advice
@@ -104,7 +104,7 @@ class Models:
             observer=metrics,
             urgent=_is_urgent,
         )
-        self._loader = Worker(self._loaded_models, settings.worker.worker_queue, lambda task: Limits(1, 1), metrics)
+        self._loader = Worker(self._load_on_thread, settings.worker.worker_queue, lambda task: Limits(1, 1), metrics)
         """Loads models one by one, while those that are loaded compute on."""
 
     def encoder(self, cancelled: Cancelled | None = None) -> EncoderInfo:
@@ -178,8 +178,8 @@ class Models:
             Unavailable: the encoder cannot be loaded, or took too long.
         """
         task = Encode(len(text) > SHORT_QUERY)
-        found: EncodedQuery = self._ask(task, text, wait_limit(self._settings.worker.worker_seconds), cancelled)
-        return found
+        query: EncodedQuery = self._ask(task, text, wait_limit(self._settings.worker.worker_seconds), cancelled)
+        return query
 
     def trim(self) -> None:
         """Return memory that a load or large batches have freed to the system; glibc would keep it."""
@@ -209,15 +209,15 @@ class Models:
             raise Unavailable(reason)
         return self._loader.submit(Load(model), [model], background=background)
 
-    def loaded(self, model: str) -> Any:
+    def description(self, model: str) -> Any:
         """The description of a loaded model; None for one that still has to be loaded through the queue."""
-        found = self._loaded.get(model)
-        return None if found is None else found[1]
+        loaded = self._loaded.get(model)
+        return None if loaded is None else loaded[1]
 
     def may_be_of_encoder(self, identity: str) -> bool:
         """Whether vectors of this identity are the encoder's; until it is loaded, whether it has the same name."""
-        encoder: EncoderInfo | None = self.loaded("encoder")
-        return may_be_of_encoder(self._settings, identity) if encoder is None else encoder.made(identity)
+        encoder: EncoderInfo | None = self.description("encoder")
+        return may_be_of_encoder(self._settings, identity) if encoder is None else encoder.recognises(identity)
 
     def failure(self, model: str) -> str | None:
         """Why a model could not be loaded; None if it was, or was not tried yet."""
@@ -225,9 +225,9 @@ class Models:
 
     def loading_hangs(self) -> str | None:
         """Why the loading of a model counts as hung; None if it makes progress."""
-        found = self._loader.computing()
-        hangs = found is not None and found[1] > _LOAD_SECONDS
-        return f"a model has been loading for {found[1]:.0f} seconds" if found is not None and hangs else None
+        running = self._loader.computing()
+        hangs = running is not None and running[1] > _LOAD_SECONDS
+        return f"a model has been loading for {running[1]:.0f} seconds" if running is not None and hangs else None
 
     def stuck(self, seconds: float = math.inf) -> str | None:
         """Why the worker counts as hung, which is a forward pass over its time limit; None if it makes progress.
@@ -235,30 +235,30 @@ class Models:
         For a request that can wait for ``seconds``, it is hung after so long without progress: the request would only
         wait in vain, as another one did before it.
         """
-        found = self.worker.computing()
-        if found is None:
+        running = self.worker.computing()
+        if running is None:
             return None
-        taken = found[1]
+        taken = running[1]
         limit = min(self._settings.worker.worker_hung_seconds, NEARLY * seconds)
         return f"the models have been computing one batch for {taken:.0f} seconds" if taken > limit else None
 
     def _info(self, model: str, cancelled: Cancelled | None, seconds: float | None = None) -> Any:
-        known = self.loaded(model)
-        if known is not None:
-            return known
-        return gathered(self.load(model), seconds or wait_limit(self._settings.worker.worker_seconds), cancelled)[0]
+        info = self.description(model)
+        if info is not None:
+            return info
+        return gather(self.load(model), seconds or wait_limit(self._settings.worker.worker_seconds), cancelled)[0]
 
     def _ask(self, task: Any, content: Any, seconds: float, cancelled: Cancelled | None) -> Any:
         if reason := self.stuck(seconds):
             raise Unavailable(reason)
-        return gathered(self.worker.submit(task, [content]), seconds, cancelled)[0]
+        return gather(self.worker.submit(task, [content]), seconds, cancelled)[0]
 
     def _limits(self, task: Any) -> Limits:
         if isinstance(task, Generate):
             return Limits(ANSWERS, self._settings.qa.reason_batch_tokens, padded=True)
         worker = self._settings.worker
         items, cost, seconds = worker.worker_batch, worker.worker_batch_chars, worker.worker_batch_seconds
-        if isinstance(task, Score | Read | Judge):
+        if isinstance(task, Score | ReadTask | Judge):
             items = cost = worker.worker_batch_tokens
             if isinstance(task, Score):
                 seconds *= _SCORED
@@ -271,35 +271,35 @@ class Models:
         if isinstance(task, Score):
             return self._score(texts)
         if isinstance(task, Translate):
-            return translated(self._load("translator")[0], task, texts, self._settings.translation.beam)
-        if isinstance(task, Read):
-            return spans(self._load("reader")[0], texts)
+            return translate_sentences(self._load("translator")[0], task, texts, self._settings.translation.beam)
+        if isinstance(task, ReadTask):
+            return find_spans(self._load("reader")[0], texts)
         if isinstance(task, Generate):
             reasoner = self._load(task.model)[0]
-            found = generated(reasoner, texts)
+            results = advance_generations(reasoner, texts)
             if not reasoner.decoder.decoding:
                 self.trim()
-            return found
+            return results
         if isinstance(task, Judge):
-            return judgements(self._load("statement_reader")[0], texts)
+            return judge_statements(self._load("statement_reader")[0], texts)
         if isinstance(task, TagTexts):
             return tags(self._load(tagger_model(task.task))[0], texts)
         encoder, info = self._load("encoder")
         if isinstance(task, Embed):
-            return embedded(encoder, info, texts, task.states)
-        return encoded_queries(encoder, info, texts)
+            return embed_passages(encoder, info, texts, task.states)
+        return encode_queries(encoder, info, texts)
 
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
         scorer: AnyScorer = self._load("reranker")[0]
         fault = InternalError("the model's score of a document is not a number")
-        values = scorer.scores(documents)
-        return [value if math.isfinite(value) else fault for value in values]
+        scores = scorer.scores(documents)
+        return [score if math.isfinite(score) else fault for score in scores]
 
-    def _loaded_models(self, task: Load, models: Sequence[str]) -> Sequence[Any]:
+    def _load_on_thread(self, task: Load, models: Sequence[str]) -> Sequence[Any]:
         """Load a model on a thread that ends with it.
 
-        A thread that has computed keeps OpenMP's threads for as long as it lives, and where those of all such threads
-        are more than the processors, each product of the models waits for them a tenth longer.
+        A thread that has computed keeps OpenMP's threads for as long as it lives. Where those of all such threads are
+        more than the processors, each product of the models waits for them a tenth longer.
         """
         done: Future[Any] = Future()
 
@@ -329,7 +329,7 @@ class Models:
                 raise type(failure)(str(failure))
         started = time.perf_counter()
         try:
-            loaded = LOADERS[model](self._settings, self._shared)
+            loaded = LOADERS[model](self._settings, self._shared_encoder)
         except ServiceError:
             raise
         except Exception as fault:
@@ -346,7 +346,7 @@ class Models:
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)
         return loaded
 
-    def _shared(self, place: str) -> tuple[Any, Encoder]:
+    def _shared_encoder(self, place: str) -> tuple[Any, Encoder]:
         """A sentence encoder, and what it was made of. Searches and reranking share one: it takes much memory."""
         if place not in self._encoders:
             import torch

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, TooManyRequests, Unavailable
 from dragoman.engine.core.turns import waiting_for_models
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.loading import RerankerInfo
 from dragoman.engine.models.models import Models, Score
+from dragoman.engine.models.worker import Cancelled
 
 if TYPE_CHECKING:
     from dragoman.ranking.about import RerankerAbout
@@ -29,7 +29,7 @@ _READY_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SpannedText:
     """A text and the (start, end) offsets of its words."""
 
     text: str
@@ -40,8 +40,8 @@ class Text:
 class ScoreRequest:
     """A query and the documents to score for it, each with the links between its words and the query's."""
 
-    query: Text
-    documents: Sequence[Text]
+    query: SpannedText
+    documents: Sequence[SpannedText]
     links: Sequence[Links]
 
 
@@ -49,7 +49,7 @@ def _pair() -> ScoreRequest:
     """A small pair for the readiness check."""
     from dragoman.ranking.attention import NO_LINKS
 
-    word = Text("ready", [(0, 5)])
+    word = SpannedText("ready", [(0, 5)])
     return ScoreRequest(word, [word], [NO_LINKS])
 
 
@@ -102,8 +102,8 @@ class Pending:
     def _wait(self, until: float, cancelled: Cancelled | None) -> None:
         waiting = set(self.futures)
         while waiting:
-            left = min(_POLL_SECONDS, until - time.monotonic())
-            _, waiting = wait(waiting, max(0.0, left))
+            seconds = min(_POLL_SECONDS, until - time.monotonic())
+            _, waiting = wait(waiting, max(0.0, seconds))
             if waiting and time.monotonic() >= until:
                 raise Unavailable("the documents were not scored in time")
             if waiting and cancelled is not None and cancelled():
@@ -163,17 +163,17 @@ class LocalScoring:
 
     def begin(self, request: ScoreRequest, seconds: float) -> Pending:
         info = self._models.reranker()
-        rows, scores = _read(info, request)
+        rows, scores = _prepare_rows(info, request)
         costs = [sum(len(row.pair.ids) for row in document) for document in rows]
         scores.tokens = sum(costs)
         shares = info.scorer.shares(rows)
         futures = self._models.worker.submit(Score(), rows, costs=costs)
-        return Pending(futures, lambda: _collected(futures, shares, scores))
+        return Pending(futures, lambda: _collect_scores(futures, shares, scores))
 
     def ready(self) -> None:
         if reason := self._models.failure("reranker") or self._models.stuck() or self._models.loading_hangs():
             raise Unavailable(reason)
-        if self._models.loaded("reranker") is None:
+        if self._models.description("reranker") is None:
             return
         try:
             pending = self.begin(_pair(), _READY_SECONDS)
@@ -190,29 +190,31 @@ class LocalScoring:
         """Do nothing: there are no connections."""
 
 
-def _read(info: RerankerInfo, request: ScoreRequest) -> tuple[list[list[Any]], Scores]:
+def _prepare_rows(info: RerankerInfo, request: ScoreRequest) -> tuple[list[list[Any]], Scores]:
     """The documents' passages as the model reads them, and scores without values that list the truncated texts."""
     from dragoman.ranking.passages import is_truncated, shorten_query, tokenize_texts
 
     texts = [request.query, *request.documents]
-    query, *documents = tokenize_texts(info.scorer.encoder, [one.text for one in texts], [one.spans for one in texts])
+    query, *documents = tokenize_texts(
+        info.scorer.encoder, [text.text for text in texts], [text.spans for text in texts]
+    )
     shorter = shorten_query(info.scorer.encoder, query)
     rows = info.scorer.rows(shorter, documents, request.links)
-    cut = [number for number, document in enumerate(documents) if is_truncated(document)]
+    cut = [index for index, document in enumerate(documents) if is_truncated(document)]
     return rows, Scores(info.about, [None] * len(documents), truncated=cut, query_cut=shorter is not query)
 
 
-def _collected(futures: Sequence[Future[Any]], shares: list[float], found: Scores) -> Scores:
+def _collect_scores(futures: Sequence[Future[Any]], shares: list[float], scores: Scores) -> Scores:
     from dragoman.ranking.about import standalone
 
-    for number, (future, share) in enumerate(zip(futures, shares, strict=True)):
+    for index, (future, share) in enumerate(zip(futures, shares, strict=True)):
         fault = future.exception()
         if isinstance(fault, ServiceError) and fault.status != 500:
             raise fault
         if fault is None:
-            found.values[number] = float(standalone(future.result(), share, found.about.standalone))
+            scores.values[index] = float(standalone(future.result(), share, scores.about.standalone))
         else:
-            found.failed[number] = (
+            scores.failed[index] = (
                 str(fault) if isinstance(fault, ServiceError) else "the model failed on this document"
             )
-    return found
+    return scores

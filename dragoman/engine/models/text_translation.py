@@ -15,10 +15,10 @@ import regex
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.generation import Generate, Generation
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.translating import Translate, TranslatorInfo, translator_place
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import Span, sentences
 
@@ -46,7 +46,7 @@ class Underway:
     generations: list[Generation]
     """The sentences that a bridge translates."""
 
-    def joined(self) -> str:
+    def join(self) -> str:
         """The translation, once all futures are done; white space between sentences is kept.
 
         :attr:`whole` says whether it is complete.
@@ -68,7 +68,7 @@ class Underway:
         """Whether no sentence was cut off because its translation did not end; valid once all futures are done."""
         return all(future is None or future.result().whole for future in self.futures)
 
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return all(future is None or future.done() for future in self.futures)
 
     def cancel(self) -> None:
@@ -108,27 +108,27 @@ class Translations:
             InvalidRequest: a sentence is too long for the translator.
             TooManyRequests: the worker's queue is full.
         """
-        found = [sentences(text, SENTENCE_LENGTH) for text in texts]
-        pieces = [text[start:end] for text, spans in zip(texts, found, strict=True) for start, end in spans]
+        spans_of_texts = [sentences(text, SENTENCE_LENGTH) for text in texts]
+        pieces = [text[start:end] for text, spans in zip(texts, spans_of_texts, strict=True) for start, end in spans]
         request = [piece for piece in pieces if _LETTER.search(piece)]
         if info.bridge is None:
             generations: list[Generation] = []
             futures = iter(self._models.worker.submit(Translate(source, target), request))
         else:
             generations = _generations(info.bridge, request)
-            costs = [one.stream.size + one.stream.limit for one in generations]
+            costs = [generation.stream.size + generation.stream.limit for generation in generations]
             futures = iter(self._models.worker.submit(Generate("translator"), generations, costs=costs))
-        own = iter(generations)
+        bridge_generations = iter(generations)
         underway = []
-        for text, spans in zip(texts, found, strict=True):
+        for text, spans in zip(texts, spans_of_texts, strict=True):
             lettered = [_LETTER.search(text[start:end]) is not None for start, end in spans]
             underway.append(
                 Underway(
                     text,
                     target,
                     spans,
-                    [next(futures) if one else None for one in lettered],
-                    list(islice(own, sum(lettered))),
+                    [next(futures) if has_letters else None for has_letters in lettered],
+                    list(islice(bridge_generations, sum(lettered))),
                 )
             )
         return underway
@@ -158,30 +158,30 @@ class Translations:
                 info.check(language, target)
                 begun = self.begin(info, [snippets[place][1] for place in places], language, target)
             except ServiceError as fault:
-                degraded.append(Degraded.of(STAGE, _untranslated(language, target, fault), fault.error_type))
+                degraded.append(Degraded.of(STAGE, _untranslated_reason(language, target, fault), fault.error_type))
                 continue
             underway.update(zip(places, begun, strict=True))
         try:
             self._wait(list(underway.values()), cancelled)
         except ClientDisconnected:
-            for one in underway.values():
-                one.cancel()
+            for translation in underway.values():
+                translation.cancel()
             raise
         reasons: Counter[str] = Counter()
-        for place, one in underway.items():
+        for place, translation in underway.items():
             try:
-                translated[place] = one.joined() if one.done() else None
+                translated[place] = translation.join() if translation.is_done() else None
                 if translated[place] is None:
                     reasons[
                         f"not translated: not within {self._settings.translation.translate_snippets_seconds:g} seconds"
                     ] += 1
-                elif not one.whole:
+                elif not translation.whole:
                     reasons["cut off, because the translation did not end"] += 1
             except InvalidRequest as fault:
-                reasons[f"not translated: {_untranslated(snippets[place][0], target, fault)}"] += 1
+                reasons[f"not translated: {_untranslated_reason(snippets[place][0], target, fault)}"] += 1
             except Exception:
                 reasons["not translated: the translator failed"] += 1
-            one.cancel()
+            translation.cancel()
         degraded.extend(
             Degraded.of(STAGE, f"{count} of {len(underway)} snippets were {reason}", "partial")
             for reason, count in reasons.items()
@@ -190,8 +190,8 @@ class Translations:
 
     def _wait(self, underway: Sequence[Underway], cancelled: Cancelled | None) -> None:
         until = time.monotonic() + wait_limit(self._settings.translation.translate_snippets_seconds)
-        for one in underway:
-            for future in one.futures:
+        for translation in underway:
+            for future in translation.futures:
                 while future is not None and not future.done() and time.monotonic() < until:
                     if cancelled is not None and cancelled():
                         raise ClientDisconnected("the client disconnected")
@@ -223,5 +223,5 @@ def _between(space: str, target: str) -> str:
     return "" if space == " " and target in _UNSPACED else space
 
 
-def _untranslated(language: str, target: str, fault: ServiceError) -> str:
+def _untranslated_reason(language: str, target: str, fault: ServiceError) -> str:
     return f"snippets in {language} were not translated into {target}: {fault}"

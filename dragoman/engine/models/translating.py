@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.models.generation import shipped_bridge
-from dragoman.engine.models.reading import OFF
+from dragoman.engine.models.readers import OFF
 from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,18 +62,18 @@ class TranslatorInfo:
         if source == target:
             raise InvalidRequest(f"target: {target!r} is the language of the source already")
         if self.bridge is not None:
-            known = good(self.languages, self.quality)
-            if target != ENGLISH or source not in known:
+            served = good(self.languages, self.quality)
+            if target != ENGLISH or source not in served:
                 raise NotInstalled(
                     f"no translator from {source!r} into {target!r} is good enough to serve: {self.name} translates"
-                    f" {', '.join(sorted(known)) or 'nothing'} into 'en'; DRAGOMAN_TRANSLATOR can name another"
+                    f" {', '.join(sorted(served)) or 'nothing'} into 'en'; DRAGOMAN_TRANSLATOR can name another"
                 )
             return
         for name, language in (("source", source), ("target", target)):
             if language not in self.languages:
-                known = self.languages
+                languages = self.languages
                 raise InvalidRequest(
-                    f"{name}: {self.name} does not know {language!r}; it knows {', '.join(sorted(known))}"
+                    f"{name}: {self.name} does not know {language!r}; it knows {', '.join(sorted(languages))}"
                 )
 
 
@@ -91,13 +91,13 @@ def translator_place(settings: Settings) -> str:
     """
     if settings.models.translator is not None and settings.models.translator != OFF:
         return settings.models.translator
-    own = shipped_bridge("translation")
-    if settings.models.translator == OFF or own is None:
+    package_folder = shipped_bridge("translation")
+    if settings.models.translator == OFF or package_folder is None:
         raise NotInstalled(
             "there is no translator: set DRAGOMAN_TRANSLATOR to the folder or the Hugging Face name of a translation"
             " model (such as M2M100, mBART, NLLB or T5), or to the folder of a bridge"
         )
-    return str(own)
+    return str(package_folder)
 
 
 def about_bridge(place: str) -> dict[str, Any] | None:
@@ -133,7 +133,7 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
     return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
 
 
-def translated(translator: Translator, task: Translate, texts: list[str], beam: int) -> list[Translation]:
+def translate_sentences(translator: Translator, task: Translate, texts: list[str], beam: int) -> list[Translation]:
     """Translations of sentences.
 
     Raises:

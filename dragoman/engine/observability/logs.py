@@ -35,7 +35,7 @@ def configure_log(level: str, format: Format = "text") -> None:
     """Send the log of this program, and of the libraries it uses, to standard error."""
     handler = LimitedHandler()
     handler.addFilter(_with_request_id)
-    handler.setFormatter(_json() if format == "json" else _Text())
+    handler.setFormatter(_json() if format == "json" else _TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(True)
     for name in _QUIET:
@@ -55,7 +55,7 @@ def access(method: str, route: str, status: int, seconds: float, extra: dict[str
     """
     method = known_method(method)
     fields = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6), **extra}
-    more = "".join(f" {name}={value}" for name, value in extra.items())
+    more = "".join(f" {name}={field}" for name, field in extra.items())
     _access.info("%s %s %d in %.4f s%s", method, route, status, seconds, more, extra=fields | {"open": open})
 
 
@@ -146,25 +146,25 @@ _UNSEEN = re.compile(
 """Characters that end a line, move the cursor, turn the writing direction, or are not seen at all."""
 
 
-def shown(text: str) -> str:
+def escape_unseen(text: str) -> str:
     """Text as one line that shows what it holds: what could forge or hide a part of the log is escaped."""
     return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
-class _Text(logging.Formatter):
+class _TextFormatter(logging.Formatter):
     """A readable line, with the request's id if there is one; lines of a traceback begin with a bar."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        line = shown(super().formatMessage(record))
+        line = escape_unseen(super().formatMessage(record))
         identifier = getattr(record, "request_id", "")
         return f"{line} [request {identifier}]" if identifier else line
 
     def formatException(self, ei: Any) -> str:
         """A traceback holds messages with what callers sent, which must not look like lines of the log."""
-        return "\n".join(f"| {shown(line)}" for line in super().formatException(ei).split("\n"))
+        return "\n".join(f"| {escape_unseen(line)}" for line in super().formatException(ei).split("\n"))
 
 
 def _json() -> logging.Formatter:

@@ -100,10 +100,10 @@ class Metrics:
         """Record the time that one stage of a request took."""
         self._stages.labels(name).observe(seconds)
 
-    def degraded(self, found: Iterable[Degraded]) -> None:
+    def count_degraded(self, stages: Iterable[Degraded]) -> None:
         """Record the degraded stages of a search, by stage and kind of reason."""
-        for one in found:
-            self._degraded.labels(one.stage, one.cause).inc()
+        for stage in stages:
+            self._degraded.labels(stage.stage, stage.cause).inc()
 
     def query(self, language: str, words: int, oov: int) -> None:
         """Record how many words of a query had to be translated, and how many of them no table has."""
@@ -125,11 +125,11 @@ class Metrics:
         self._batch_seconds.labels(name).observe(seconds)
         self.stage("forward", seconds)
 
-    def refused(self, task: Any, items: int) -> None:
+    def count_refused(self, task: Any, items: int) -> None:
         """Record items refused because the worker's queue was full."""
         self._refused.labels(task_name(task)).inc(items)
 
-    def dropped(self, task: Any, items: int) -> None:
+    def count_dropped(self, task: Any, items: int) -> None:
         """Record items that were cancelled in the queue."""
         self._dropped.labels(task_name(task)).inc(items)
 
@@ -138,8 +138,8 @@ class Metrics:
 
 
 def task_name(task: Any) -> str:
-    """The name of a worker's task without its languages or model: encode, translate, score, load."""
-    return type(task).__name__.lower()
+    """The name of a worker's task without its languages or model: encode, translate, score, read, load."""
+    return type(task).__name__.removesuffix("Task").lower()
 
 
 def gauge(name: str, help: str, *labels: str) -> GaugeMetricFamily:

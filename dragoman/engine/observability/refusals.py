@@ -28,12 +28,12 @@ def report_refusal(scope: MutableMapping[str, Any], reason: str, key_id: str | N
         "reason": reason,
         "client": client[0] if client else "unknown",
         "method": known_method(scope["method"]),
-        "path": _shown(scope["path"]),
+        "path": _redact(scope["path"]),
     } | ({"key_id": key_id} if key_id else {})
-    logger.warning("%s", " ".join(f"{name}={value}" for name, value in fields.items()), extra=fields)
+    logger.warning("%s", " ".join(f"{name}={field}" for name, field in fields.items()), extra=fields)
 
 
-def _shown(path: str) -> str:
+def _redact(path: str) -> str:
     """A path without what may be the secret of a key, and not longer than a line should be."""
-    shown = _SECRET.sub(r"\1_...", path[: 10 * _PATH_CHARS])
-    return shown if len(shown) <= _PATH_CHARS else shown[: _PATH_CHARS - 3] + "..."
+    path = _SECRET.sub(r"\1_...", path[: 10 * _PATH_CHARS])
+    return path if len(path) <= _PATH_CHARS else path[: _PATH_CHARS - 3] + "..."

@@ -36,7 +36,7 @@ _tracer: Tracer = NoOpTracer()
 
 
 @contextmanager
-def traced(settings: Settings, service: str) -> Iterator[None]:
+def export_spans(settings: Settings, service: str) -> Iterator[None]:
     """Send this process's spans to the configured collector, if there is one, until the block ends.
 
     ``service`` is the service name in traces, unless ``OTEL_SERVICE_NAME`` is set.
@@ -45,7 +45,7 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
         InvalidRequest: a collector is configured, but the required packages are not installed.
     """
     global _tracer
-    if not configured(settings):
+    if not has_collector(settings):
         yield
         return
     try:
@@ -57,10 +57,10 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
         raise InvalidRequest(
             f"traces are configured, but the required packages are not installed: {command('telemetry')}"
         ) from fault
-    described = {"service.version": version("dragoman")}
+    attributes = {"service.version": version("dragoman")}
     if "OTEL_SERVICE_NAME" not in os.environ:
-        described["service.name"] = service
-    provider = TracerProvider(resource=Resource.create(described), shutdown_on_exit=False)
+        attributes["service.name"] = service
+    provider = TracerProvider(resource=Resource.create(attributes), shutdown_on_exit=False)
     exporter = OTLPSpanExporter(settings.log.traces and f"{settings.log.traces.rstrip('/')}/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter))
     _tracer = provider.get_tracer("dragoman")
@@ -71,7 +71,7 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
         provider.shutdown()
 
 
-def configured(settings: Settings) -> bool:
+def has_collector(settings: Settings) -> bool:
     """Whether a collector is configured, by a setting or by OpenTelemetry's own variables."""
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
@@ -89,7 +89,7 @@ def request_span(headers: Sequence[tuple[bytes, bytes]], attributes: Mapping[str
 
     ``attributes`` are read at the end: ``http.request.method``, ``http.route`` and others set until then.
     """
-    carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name in _PROPAGATED}
+    carrier = {name.decode("latin-1"): header.decode("latin-1") for name, header in headers if name in _PROPAGATED}
     with _tracer.start_as_current_span("request", _PROPAGATOR.extract(carrier), SpanKind.SERVER) as span:
         try:
             yield

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.reading import Kind, Read
+from dragoman.engine.models.readers import Kind, ReadTask
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import QaAnswer, QaResponse
-from dragoman.engine.qa.texts import Asked, Text, computed, reading_of, sentence_around
-from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.qa.texts import Question, SourceText, compute_parts, reading_of, sentence_around
+from dragoman.engine.search.glosses import Glosses
 from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,26 +40,26 @@ class Answers:
         self,
         response: Any,
         reader: Any,
-        asked: Asked,
-        texts: Sequence[Text],
+        question: Question,
+        texts: Sequence[SourceText],
         cancelled: Cancelled | None,
     ) -> None:
         """Put the best answers and the probability of none into a response."""
-        reading = reading_of(reader, asked, texts)
-        spans = computed(self._models, self._settings, Read(), reading.parts, cancelled)
+        reading = reading_of(reader, question, texts)
+        spans = compute_parts(self._models, self._settings, ReadTask(), reading.parts, cancelled)
         best = reader.calibration.rank(reading.answers(spans, ANSWERS), ANSWERS)
         probabilities, none = reader.calibration.probabilities([answer for _, answer in best], reading.subwords)
         response.answers = [
-            _answer(answer, texts[place], score, asked.glosses)
+            _answer(answer, texts[place], score, question.glosses)
             for (place, answer), score in zip(best, probabilities, strict=True)
         ]
         response.no_answer = none
 
 
-def _answer(answer: Answer, text: Text, score: float, glosses: Glosses | None) -> QaAnswer:
+def _answer(answer: Answer, text: SourceText, score: float, glosses: Glosses | None) -> QaAnswer:
     start, end = sentence_around(text.text, answer.start, answer.end)
     sentence = text.text[start:end]
-    made = QaAnswer(
+    shown_answer = QaAnswer(
         text=answer.text,
         start=answer.start,
         end=answer.end,
@@ -68,7 +68,7 @@ def _answer(answer: Answer, text: Text, score: float, glosses: Glosses | None) -
         sentence_start=start,
     )
     if glosses is not None:
-        made.gloss = glosses.of_text(sentence, text.language, start)
+        shown_answer.gloss = glosses.of_text(sentence, text.language, start)
     if text.document is not None:
-        made.document = text.document
-    return made
+        shown_answer.document = text.document
+    return shown_answer

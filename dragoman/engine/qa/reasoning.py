@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.generation import Generate, Generation, bridge_place
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.request import ReasonQuery
 from dragoman.engine.qa.response import AnswerDocument, ReasonResponse, Usage
+from dragoman.engine.query.description import undecided_message
 from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
 from dragoman.engine.query.response import QueryRead
-from dragoman.engine.query.translation import undecided
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.service import Search
@@ -47,10 +47,10 @@ class Underway:
     future: Future[Any]
     response: ReasonResponse
 
-    def finished(self) -> ReasonResponse:
+    def finish(self) -> ReasonResponse:
         """The response, once the generation has ended."""
         stream, response = self.generation.stream, self.response
-        response.reasoning, response.answer = split(self.generation.text)
+        response.reasoning, response.answer = split_answer(self.generation.text)
         size = stream.size
         response.usage = Usage(
             prompt_tokens=size, completion_tokens=len(stream.tokens), total_tokens=size + len(stream.tokens)
@@ -95,7 +95,7 @@ class Reasoning:
         if reason := self._models.stuck(settings.qa.reason_seconds):
             raise Unavailable(reason)
         reasoner = self._models.reasoner(cancelled)
-        response, quoted = self._found(request, request_id, reasoner, cancelled)
+        response, quoted = self._begin_response(request, request_id, reasoner, cancelled)
         try:
             stream = reasoner.stream(request.question, quoted, limit, request.temperature, secrets.randbits(32))
         except ValueError as fault:
@@ -103,12 +103,12 @@ class Reasoning:
         if reasoner.languages and response.query.language not in reasoner.languages:
             reason = f"{reasoner.name} did not learn to read {response.query.language!r}"
             response.degraded.append(Degraded.of(STAGE, reason, "language"))
-        self._metrics.degraded(response.degraded)
+        self._metrics.count_degraded(response.degraded)
         generation = Generation(stream, emit)
         (future,) = self._models.worker.submit(Generate(), [generation], costs=[stream.size + limit])
         return Underway(generation, future, response)
 
-    def _found(
+    def _begin_response(
         self, request: ReasonQuery, request_id: str, reasoner: Reasoner, cancelled: Cancelled | None
     ) -> tuple[ReasonResponse, str]:
         """A response without an answer, and the text to quote."""
@@ -122,53 +122,53 @@ class Reasoning:
         }
         if request.collections is None:
             degraded: list[Degraded] = []
-            asked = self._asked_in(request, reasoner, degraded)
+            detection = self._question_language(request, reasoner, degraded)
             query = QueryRead(
                 text=request.question,
-                language=asked.language,
+                language=detection.language,
                 detected=request.language is None,
-                language_probability=round(asked.probability, 4),
+                language_probability=round(detection.probability, 4),
             )
             return ReasonResponse(query=query, degraded=degraded, truncated=[], **common), ""
-        wanted = SearchQuery(
+        search = SearchQuery(
             query=request.question,
             query_language=request.language,
             collections=request.collections,
             top_k=min(self._settings.qa.reason_passages, self._settings.search.top_k_max),
         )
-        found = self._search.retrieve(wanted, cancelled)
+        retrieval = self._search.retrieve(search, cancelled)
         response = ReasonResponse(
-            query=found.understood,
-            passages=[one.hit for one in found.documents],
-            degraded=found.degraded,
-            truncated=found.truncated,
+            query=retrieval.understood,
+            passages=[document.hit for document in retrieval.documents],
+            degraded=retrieval.degraded,
+            truncated=retrieval.truncated,
             **common,
         )
-        return response, self._quoted(found.documents, reasoner, response)
+        return response, self._quote(retrieval.documents, reasoner, response)
 
-    def _asked_in(self, request: ReasonQuery, reasoner: Reasoner, degraded: list[Degraded]) -> Detection:
+    def _question_language(self, request: ReasonQuery, reasoner: Reasoner, degraded: list[Degraded]) -> Detection:
         """The question's language: given, or one that the bridge learned or a neighbour of these; a guess is reported.
 
         Readers' languages are the more likely ones.
         """
         if request.language is not None:
-            return Detection.given(request.language)
+            return Detection.of_request(request.language)
         candidates = {FALLBACK, *reasoner.languages, *NEIGHBOURS} if reasoner.languages else {FALLBACK}
         readers = self._settings.search.readers
-        found = detect(request.question, candidates, lambda language, word: False, readers=readers)
-        if not found.decided:
-            degraded.append(Degraded.of("detect", f"question: {undecided(found.language)}", "undecided"))
-        return found
+        detection = detect(request.question, candidates, lambda language, word: False, readers=readers)
+        if not detection.decided:
+            degraded.append(Degraded.of("detect", f"question: {undecided_message(detection.language)}", "undecided"))
+        return detection
 
-    def _quoted(self, found: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
+    def _quote(self, documents: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
         """Documents with their ids, each on a line; of long ones what matches the question best, and what follows.
 
         Where there are several collections, an id has its collection before it.
         """
-        lines, documents = [], []
-        several = len({one.hit.collection for one in found}) > 1  # where one id can be two documents
-        for one in found:
-            hit, stored, tokens = one.hit, one.stored, PASSAGE_TOKENS
+        lines, answer_documents = [], []
+        several = len({document.hit.collection for document in documents}) > 1  # where one id can be two documents
+        for document in documents:
+            hit, stored, tokens = document.hit, document.stored, PASSAGE_TOKENS
             low = max(0, hit.snippet_start - reasoner.reach(tokens))
             text = stored.part(low, hit.snippet_start + reasoner.reach(tokens))
             start, end = reasoner.window(text, hit.snippet_start - low, tokens)
@@ -176,20 +176,20 @@ class Reasoning:
             if end - start < (length := stored.length()):
                 response.truncated.append(f"{place}: characters {low + start} to {low + end} of {length} were quoted")
             lines.append(f"\n[{place if several else hit.id}] {' '.join(text[start:end].split())}")
-            documents.append(AnswerDocument.of(hit))
-        foreign = sorted({one.language for one in documents} - {READ})
+            answer_documents.append(AnswerDocument.of(hit))
+        foreign = sorted({document.language for document in answer_documents} - {READ})
         if foreign:
             reason = f"documents in {', '.join(foreign)} were quoted as they are, and the LLM reads English alone"
             response.degraded.append(Degraded.of(STAGE, reason, "language"))
-        response.documents = documents
+        response.documents = answer_documents
         return "".join(lines)
 
 
-def split(text: str) -> tuple[str, str]:
+def split_answer(text: str) -> tuple[str, str]:
     """The reasoning and the answer in a generated text."""
     text = text.strip()
-    found = list(_ANSWER.finditer(text))
-    if found:
-        return text[: found[-1].start()].strip(), text[found[-1].end() :].strip().removesuffix(".")
+    matches = list(_ANSWER.finditer(text))
+    if matches:
+        return text[: matches[-1].start()].strip(), text[matches[-1].end() :].strip().removesuffix(".")
     sentences = _SENTENCE.split(text)
     return text[: len(text) - len(sentences[-1])].strip(), sentences[-1]

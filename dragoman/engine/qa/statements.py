@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.reading import Judge, Judged, Kind
+from dragoman.engine.models.readers import Judge, Judgement, Kind
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import Evidence, StatementResponse
-from dragoman.engine.qa.texts import Asked, Text, computed, reading_of, sentence_around
+from dragoman.engine.qa.texts import Question, SourceText, compute_parts, reading_of, sentence_around
 from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,31 +40,31 @@ class Statements:
         self,
         response: Any,
         reader: Any,
-        asked: Asked,
-        texts: Sequence[Text],
+        question: Question,
+        texts: Sequence[SourceText],
         cancelled: Cancelled | None,
     ) -> None:
         """Put label, probability and the deciding sentence into a response."""
-        reading = reading_of(reader, asked, texts)
-        found: list[Judged] = computed(self._models, self._settings, Judge(), reading.parts, cancelled)
-        if not found:
+        reading = reading_of(reader, question, texts)
+        judgements: list[Judgement] = compute_parts(self._models, self._settings, Judge(), reading.parts, cancelled)
+        if not judgements:
             return
-        place = max(range(len(found)), key=lambda number: _strength(found[number]))
-        true = reader.probability(found[place].logit)
+        place = max(range(len(judgements)), key=lambda index: _strength(judgements[index]))
+        true = reader.probability(judgements[place].logit)
         response.label, response.probability = ("true", true) if true >= 0.5 else ("false", 1 - true)
-        if _strength(found[place]) <= 0:
+        if _strength(judgements[place]) <= 0:
             return
-        only = [one.evidence if number == place else [] for number, one in enumerate(found)]
+        only = [judgement.evidence if index == place else [] for index, judgement in enumerate(judgements)]
         for text, decides in zip(texts, reading.answers(only, 1), strict=True):
-            for one in decides:
-                start, end = sentence_around(text.text, one.start, one.end)
+            for answer in decides:
+                start, end = sentence_around(text.text, answer.start, answer.end)
                 response.evidence = Evidence(text=text.text[start:end], start=start, end=end)
-                if asked.glosses is not None:
-                    response.evidence.gloss = asked.glosses.of_text(text.text[start:end], text.language, start)
+                if question.glosses is not None:
+                    response.evidence.gloss = question.glosses.of_text(text.text[start:end], text.language, start)
                 if text.document is not None:
                     response.evidence.document = text.document
 
 
-def _strength(one: Judged) -> float:
+def _strength(judgement: Judgement) -> float:
     """By how much the best sentence is more likely to decide than none."""
-    return one.evidence[0].score if one.evidence else float("-inf")
+    return judgement.evidence[0].score if judgement.evidence else float("-inf")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.errors import InternalError, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.models.batching import Cancelled
-from dragoman.engine.models.gathering import gathered
+from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import AnswerDocument
-from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.search.glosses import Glosses
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import sentences
 
@@ -30,7 +30,7 @@ _QUEUED = 64
 
 
 @dataclass(frozen=True)
-class Text:
+class SourceText:
     """A text to read, its language, and the document it is of."""
 
     text: str
@@ -39,7 +39,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question or statement, the field that held it, its language, and what makes glosses where they are wanted."""
 
     field: str
@@ -48,7 +48,7 @@ class Asked:
     glosses: Glosses | None
 
 
-def reading_of(reader: PackedReader, asked: Asked, texts: Sequence[Text]) -> AnswerExtraction:
+def reading_of(reader: PackedReader, question: Question, texts: Sequence[SourceText]) -> AnswerExtraction:
     """The texts in rows.
 
     Raises:
@@ -58,13 +58,13 @@ def reading_of(reader: PackedReader, asked: Asked, texts: Sequence[Text]) -> Ans
 
     try:
         return AnswerExtraction(
-            reader.encoder, [Request(asked.text, one.text, one.language != asked.language) for one in texts]
+            reader.encoder, [Request(question.text, text.text, text.language != question.language) for text in texts]
         )
     except ValueError as fault:
-        raise InvalidRequest(f"{asked.field}: {fault}") from fault
+        raise InvalidRequest(f"{question.field}: {fault}") from fault
 
 
-def computed(
+def compute_parts(
     models: Models, settings: Settings, task: Any, parts: Sequence[ContextWindow], cancelled: Cancelled | None
 ) -> list[Any]:
     """What the worker finds in each part; a long text's are queued a few at a time, so that others are not refused.
@@ -73,18 +73,18 @@ def computed(
         ServiceError: the worker was full, too slow or failed, or the client disconnected.
     """
     until = time.monotonic() + wait_limit(settings.worker.worker_seconds)
-    found: list[Any] = []
+    results: list[Any] = []
     for start in range(0, len(parts), _QUEUED):
-        some = parts[start : start + _QUEUED]
-        futures = models.worker.submit(task, some, costs=[len(part.row.ids) for part in some])
+        windows = parts[start : start + _QUEUED]
+        futures = models.worker.submit(task, windows, costs=[len(part.row.ids) for part in windows])
         try:
-            found += gathered(futures, max(0.0, until - time.monotonic()), cancelled)
+            results += gather(futures, max(0.0, until - time.monotonic()), cancelled)
         except (ServiceError, DeadlinePassed, WorkCancelled):
             raise
         except Exception as fault:
             logger.error("the reader failed", exc_info=fault)
             raise InternalError("the reader failed on this text; the service's log has the cause") from fault
-    return found
+    return results
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import regex
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
-from dragoman.engine.query.word_model import modelled, text_words, word_confidences
+from dragoman.engine.query.word_model import model_languages, text_words, word_confidences
 from dragoman.indexes.analysis.common_words import common_letters, common_words
 from dragoman.lexicon.text.tokens import fold, words
 
@@ -84,7 +84,7 @@ class Detection:
     """How likely it is among the candidates; 1 where the language was given."""
 
     @classmethod
-    def given(cls, language: str) -> Detection:
+    def of_request(cls, language: str) -> Detection:
         """A language that the request names."""
         return cls(language, True, 1.0)
 
@@ -103,7 +103,7 @@ class Evidence(NamedTuple):
     """The log probability by the model of words; None if that does not know the language."""
     common: float
     """The share of the words that are common words of the language."""
-    known: float
+    in_tables: float
     """The share of the words that are not, and that a table has."""
 
 
@@ -119,7 +119,7 @@ def detect(
     A language's log odds are a weighted sum: of its log probability by lingua's model of letters, and by the model of
     words (:mod:`~dragoman.engine.query.word_model`) if that knows the language; and of the shares of the text's words
     that are among its common words, and that the translation tables have. Letters alone often fail for queries of one
-    or two words, glossaries lack the function words of a question, and a language without a model is recognised by its
+    or two words. Glossaries lack the function words of a question. A language without a model is recognised by its
     words or its script. The weights were fitted by `dragoman_lab.benchmarks.languages.fitting`.
 
     ``reach`` is the share of the searched languages that a query in a language can reach. A language weighs more the
@@ -133,21 +133,21 @@ def detect(
     if not _LETTER.search(sample) or not usable:
         return Detection(fallback, False, 1 / max(1, len(usable)))
     odds = {
-        language: _odds(one)
+        language: _odds(evidence_of_language)
         + math.log1p(_REACH * reach(language))
         + _READERS * (language in readers)
         + _ENGLISH * (language == FALLBACK)
-        for language, one in evidence(sample, usable, knows).items()
+        for language, evidence_of_language in evidence(sample, usable, knows).items()
     }
     if not odds:
         return Detection(fallback, False, 1 / len(usable))
     best = max(odds, key=lambda language: (odds[language], language == fallback))
-    return Detection(best, True, 1 / sum(math.exp(value - odds[best]) for value in odds.values()))
+    return Detection(best, True, 1 / sum(math.exp(log_odds - odds[best]) for log_odds in odds.values()))
 
 
 def usual_languages() -> frozenset[str]:
     """The languages that a text may be in where nothing says which ones matter."""
-    return modelled() | NEIGHBOURS
+    return model_languages() | NEIGHBOURS
 
 
 def detect_by_words(text: str, readers: Collection[str] = ()) -> Detection:
@@ -160,53 +160,53 @@ def detect_by_words(text: str, readers: Collection[str] = ()) -> Detection:
     sample = unicodedata.normalize("NFC", text[:_SAMPLE])
     fallback = next(iter(readers), FALLBACK)
     candidates = usual_languages().union(readers)
-    found = text_words(sample)
+    sample_words = text_words(sample)
     by_words = word_confidences(sample, candidates)
     odds = {}
     for language in sorted(candidates):
-        common = sum(fold(word, language) in common_words(language) for word in found)
+        common = sum(fold(word, language) in common_words(language) for word in sample_words)
         likely = by_words.get(language)
         if common or likely is not None:
             by_word = _COMMON_ALONE if likely is None else _WORDS * math.log(max(_WORD_FLOOR, likely))
             letters = common_letters(language)
-            foreign = sum(not letters.issuperset(word) for word in found) if letters else 0
-            evident = (_MOST_COMMON * common - _FOREIGN_LETTERS * foreign) / len(found)
+            foreign = sum(not letters.issuperset(word) for word in sample_words) if letters else 0
+            evident = (_MOST_COMMON * common - _FOREIGN_LETTERS * foreign) / len(sample_words)
             odds[language] = evident + by_word + _READERS * (language in readers)
     if not odds:
         return Detection(fallback, False, 1 / len(candidates))
     best = max(odds, key=lambda language: (odds[language], language == fallback))
-    return Detection(best, True, 1 / sum(math.exp(value - odds[best]) for value in odds.values()))
+    return Detection(best, True, 1 / sum(math.exp(log_odds - odds[best]) for log_odds in odds.values()))
 
 
 def evidence(text: str, candidates: Collection[str], knows: Knows) -> dict[str, Evidence]:
     """What speaks for each candidate; those for which nothing does are left out."""
     by_words = word_confidences(text, candidates)
-    found = {}
+    by_language = {}
     for language, confidence in _confidences(text, sorted(candidates)).items():
         by_word = by_words.get(language)
         if confidence is not None and confidence < _MINIMUM and (by_word is None or by_word < _HOPELESS):
             continue  # to look its words up takes most of the time
-        common, known = _known(text, language, knows)
+        common, in_tables = _word_shares(text, language, knows)
         if confidence is None:
-            possible = common + known + (by_word or 0.0) > 0.0
+            possible = common + in_tables + (by_word or 0.0) > 0.0
         else:
             possible = confidence >= _MINIMUM or by_word is not None  # letters alone leave out too many
         if possible:
             letters = _UNMODELLED if confidence is None else confidence
-            found[language] = Evidence(
+            by_language[language] = Evidence(
                 math.log(max(_FLOOR, letters)),
                 None if by_word is None else math.log(max(_WORD_FLOOR, by_word)),
                 common,
-                known,
+                in_tables,
             )
-    return found
+    return by_language
 
 
-def _odds(one: Evidence) -> float:
-    odds = _COMMON * one.common + _KNOWN * one.known
-    if one.words is None:
-        return odds + _LETTERS_ALONE * one.letters + _UNSEEN
-    return odds + _LETTERS * one.letters + _WORDS * one.words
+def _odds(evidence: Evidence) -> float:
+    odds = _COMMON * evidence.common + _KNOWN * evidence.in_tables
+    if evidence.words is None:
+        return odds + _LETTERS_ALONE * evidence.letters + _UNSEEN
+    return odds + _LETTERS * evidence.letters + _WORDS * evidence.words
 
 
 def prepare(languages: Collection[str]) -> None:
@@ -220,19 +220,19 @@ def prepare(languages: Collection[str]) -> None:
         _confidences(longest, candidates)
 
 
-def _known(text: str, language: str, knows: Knows) -> tuple[float, float]:
+def _word_shares(text: str, language: str, knows: Knows) -> tuple[float, float]:
     """The shares of the words that are common in a language, and of the others those that a table has."""
-    found = [token.word for token in words(text, language)]
+    folded_words = [token.word for token in words(text, language)]
     common = common_words(language)
-    usual = {word for word in found if word in common or word.removesuffix("'") in common}
-    rest = [word for word in found if word not in usual and knows(language, word)]
-    many = max(1, len(found))
-    return sum(word in usual for word in found) / many, len(rest) / many
+    usual = {word for word in folded_words if word in common or word.removesuffix("'") in common}
+    rest = [word for word in folded_words if word not in usual and knows(language, word)]
+    many = max(1, len(folded_words))
+    return sum(word in usual for word in folded_words) / many, len(rest) / many
 
 
 def _confidences(text: str, candidates: list[str]) -> dict[str, float | None]:
     """Probability per candidate by the character model; None for a language without a model."""
-    modelled = {code: language for code in candidates if (language := _modelled().get(code)) is not None}
+    modelled = {code: language for code in candidates if (language := _lingua_languages().get(code)) is not None}
     values = _model_confidences(text, frozenset(modelled.values())) if modelled else {}
     confidences: dict[str, float | None] = {}
     for code in candidates:
@@ -248,11 +248,14 @@ def _model_confidences(text: str, languages: frozenset[Language]) -> dict[Langua
     if len(languages) == 1:
         other = Language.ENGLISH if Language.ENGLISH not in languages else Language.FRENCH
         languages = languages | {other}
-    return {found.language: found.value for found in _detector(languages).compute_language_confidence_values(text)}
+    return {
+        confidence.language: confidence.value
+        for confidence in _detector(languages).compute_language_confidence_values(text)
+    }
 
 
 @lru_cache(maxsize=1)
-def _modelled() -> dict[str, Language]:
+def _lingua_languages() -> dict[str, Language]:
     return {language.iso_code_639_1.name.lower(): language for language in Language.all()}
 
 

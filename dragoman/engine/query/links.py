@@ -29,10 +29,11 @@ def linked_words(text: str, tokens: Sequence[Token], language: str, view: View |
     """
     words = by_phrases(tokens, view.analysed, view.glossaries) if view is not None else list(tokens)
     aside = partial(is_function_word, text, folded_function_words(language), view)
-    found = [
-        one._replace(term="") if one.term and " " not in one.term and aside(one) else one for one in check_each(words)
+    linked = [
+        token._replace(term="") if token.term and " " not in token.term and aside(token) else token
+        for token in check_each(words)
     ]
-    return found if any(token.term for token in found) else words
+    return linked if any(token.term for token in linked) else words
 
 
 def lexical_links(
@@ -48,18 +49,22 @@ def lexical_links(
     translates it, or a table translates it and has it as a word of the documents' language. A word without an entry
     has its phonetic similarity to a term as the weight, from :data:`MIN_SIMILARITY` on.
     """
-    found: dict[str, dict[str, float]] = {}
+    links: dict[str, dict[str, float]] = {}
     table, glossaries = (view.analysed, view.glossaries) if view is not None else (None, frozenset[int]())
     phonetic: PhoneticIndex | None = None
     for token in check_each({(token.word, token.term): token for token in tokens if token.term}.values()):
         same = identical(analysis, target, token.word)
-        direct, known = alternatives(token.term, same, table, glossaries)
+        direct, translated = alternatives(token.term, same, table, glossaries)
         reached: dict[str, float] = {}
-        if not known:
+        if not translated:
             phonetic = phonetic or PhoneticIndex(terms)
             similar = phonetic.similar(token.term, MIN_SIMILARITY)
             reached = {term: likeness for term, likeness in similar.items() if term != same}
-        reached |= {one.term: one.weight for one in direct if one.origin == IDENTICAL and one.term in terms}
+        reached |= {
+            alternative.term: alternative.weight
+            for alternative in direct
+            if alternative.origin == IDENTICAL and alternative.term in terms
+        }
         if reached:
-            found.setdefault(token.term, {}).update(reached)
-    return found
+            links.setdefault(token.term, {}).update(reached)
+    return links

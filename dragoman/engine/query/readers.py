@@ -24,14 +24,14 @@ def accepted_languages(header: str) -> list[str]:
 
     Regions and scripts are cut off (``en-US`` is ``en``), and so are languages that are not accepted (``q=0``).
     """
-    found: list[tuple[float, str]] = []
+    accepted: list[tuple[float, str]] = []
     for entry in header[:_CHARS].split(",")[:_ENTRIES]:
         tag, _, parameters = entry.partition(";")
         language = _language(tag)
         quality = _quality(parameters)
         if language is not None and quality > 0.0:
-            found.append((quality, language))
-    ordered = [language for _, language in sorted(found, key=lambda one: -one[0])]
+            accepted.append((quality, language))
+    ordered = [language for _, language in sorted(accepted, key=lambda entry: -entry[0])]
     return list(dict.fromkeys(ordered))[:READER_LANGUAGES]
 
 
@@ -44,11 +44,11 @@ def _language(tag: str) -> str | None:
 
 def _quality(parameters: str) -> float:
     """The weight of an entry, 0 to 1: 1 where none is given, 0 where it cannot be read."""
-    name, _, value = parameters.partition("=")
+    name, _, weight = parameters.partition("=")
     if not parameters.strip():
         return 1.0
     try:
-        quality = float(value) if name.strip().lower() == "q" else 0.0
+        quality = float(weight) if name.strip().lower() == "q" else 0.0
     except ValueError:
         return 0.0
     return quality if 0.0 <= quality <= 1.0 else 0.0

@@ -27,20 +27,20 @@ class Sounds:
 
     def __call__(self, term: str) -> Alike:
         """What sounds like ``term``; nothing after the words or the time for it are used up."""
-        known = self._asked.get(term)
-        if known is not None:
-            return known
+        answer = self._asked.get(term)
+        if answer is not None:
+            return answer
         if len(self._asked) >= MOST_WORDS or self._late is not None:
             self._left.add(term)
             return ()
         try:
             with optional():
-                found = self._asked[term] = self._find(term)
+                alike = self._asked[term] = self._find(term)
         except Unavailable as fault:
             self._late = fault
             self._left.add(term)
             return ()
-        return found
+        return alike
 
     @property
     def truncated(self) -> list[str]:

@@ -62,8 +62,8 @@ class WordModel:
 
     def usual(self, word: str) -> NDArray[np.float64]:
         """The probability of each language for one word in lower case."""
-        found = buckets(word, len(self.weights))
-        weights = self.weights[found].astype(np.float64).mean(axis=0) * self.scale
+        rows = buckets(word, len(self.weights))
+        weights = self.weights[rows].astype(np.float64).mean(axis=0) * self.scale
         exponents = np.exp(weights - weights.max())
         likely: NDArray[np.float64] = exponents / exponents.sum()
         return likely
@@ -78,34 +78,38 @@ def buckets(word: str, count: int) -> list[int]:
     """The buckets of a word: its own, as often as a third of its parts, and that of each part."""
     whole = f"<{word[:WORD_CHARS]}>"
     parts = {whole[at : at + size] for size in range(1, LONGEST_PART + 1) for at in range(len(whole) - size + 1)}
-    own = [zlib.crc32(f"={whole}".encode()) % count] * max(1, len(parts) // 3)
-    return own + sorted({zlib.crc32(one.encode()) % count for one in parts})
+    whole_buckets = [zlib.crc32(f"={whole}".encode()) % count] * max(1, len(parts) // 3)
+    return whole_buckets + sorted({zlib.crc32(part.encode()) % count for part in parts})
 
 
 def word_confidences(text: str, candidates: Collection[str]) -> dict[str, float]:
     """The probabilities of the candidates that the model knows and in whose script the text has a letter."""
     model = _model()
-    written = [one for one in candidates if one in model.languages and _SCRIPTS.get(one, _LATIN).search(text)]
-    found = text_words(text)
-    if not written or not found:
+    languages = [
+        language
+        for language in candidates
+        if language in model.languages and _SCRIPTS.get(language, _LATIN).search(text)
+    ]
+    words = text_words(text)
+    if not languages or not words:
         return {}
-    columns = [model.languages.index(one) for one in written]
-    foreign = np.array([one in _SCRIPTS for one in written])
+    columns = [model.languages.index(language) for language in languages]
+    foreign = np.array([language in _SCRIPTS for language in languages])
     english = model.languages.index("en")
-    scores = np.zeros(len(written))
-    for word in found:
+    scores = np.zeros(len(languages))
+    for word in words:
         usual = _usual(word[:WORD_CHARS])
-        borrowed = np.full(len(written), BORROWED * usual[english])
+        borrowed = np.full(len(languages), BORROWED * usual[english])
         if _LATIN.search(word):
             borrowed[foreign] = BORROWED_SCRIPT
         scores += np.log(usual[columns] + borrowed + UNUSUAL)
-    if 4 * sum(_LATIN.search(word) is None for word in found) > len(found):
+    if 4 * sum(_LATIN.search(word) is None for word in words) > len(words):
         scores[~foreign] -= MIXED
     exponents = np.exp(scores - scores.max())
-    return dict(zip(written, (exponents / exponents.sum()).tolist(), strict=True))
+    return dict(zip(languages, (exponents / exponents.sum()).tolist(), strict=True))
 
 
-def modelled() -> frozenset[str]:
+def model_languages() -> frozenset[str]:
     """The languages that the model knows."""
     return frozenset(_model().languages)
 

@@ -11,12 +11,12 @@ from dragoman.deadline import check_each
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.scoring import Pending, Scores
+from dragoman.engine.query.analysed_text import AnalysedText
+from dragoman.engine.query.description import tables_used, undecided_message, why_untranslated
 from dragoman.engine.query.language import FALLBACK, Detection, detect, detect_by_words
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.query.response import TableUsed
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.query.translation import tables_used, undecided, why_untranslated
-from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
 from dragoman.lexicon.text.tokens import Analysis
@@ -76,13 +76,13 @@ class PendingRanking:
 
     def ranking(self, scores: Scores, *, raw: bool) -> Ranking:
         """The ranking by these scores, which become probabilities unless ``raw``."""
-        scored = [(index, value) for index, value in enumerate(scores.values) if value is not None]
-        best = sorted(scored, key=lambda one: (-one[1], one[0]))
+        scored = [(index, score) for index, score in enumerate(scores.values) if score is not None]
+        best = sorted(scored, key=lambda entry: (-entry[1], entry[0]))
         languages = replace(self.languages, tables=[]) if scores.about.placebo else self.languages
         return Ranking(
             scores.about.name,
             languages,
-            [(index, value if raw else sigmoid(value)) for index, value in best],
+            [(index, score if raw else sigmoid(score)) for index, score in best],
             scores.failed,
             scores.truncated,
             scores.tokens,
@@ -115,15 +115,18 @@ class RerankRequests:
         if request.query_language is None or request.document_language is None:
             check_detectable(snapshot, [request.document_language] if request.document_language else [])
         readers = readers_of(request.reader_languages, self._settings.search.readers)
-        query, *found = _languages(request, texts, snapshot, readers)
-        documents = [AnalysedText(text, one.language, self._analysis) for text, one in zip(texts, found, strict=True)]
+        query, *detections = _languages(request, texts, snapshot, readers)
+        documents = [
+            AnalysedText(text, detection.language, self._analysis)
+            for text, detection in zip(texts, detections, strict=True)
+        ]
         if request.tables is not None:
             targets = {document.language for document in documents} - {query.language}
             snapshot = self._tables.select(snapshot, request.tables, query.language, targets)
-        languages = _described(request, query, found, snapshot)
+        languages = _describe_languages(request, query, detections, snapshot)
         seconds = wait_limit(self._settings.worker.worker_seconds)
-        asked = AnalysedText(request.query, query.language, self._analysis)
-        return PendingRanking(self._reranking.begin(asked, documents, snapshot, seconds), languages)
+        query_text = AnalysedText(request.query, query.language, self._analysis)
+        return PendingRanking(self._reranking.begin(query_text, documents, snapshot, seconds), languages)
 
 
 def _languages(
@@ -134,44 +137,50 @@ def _languages(
     Candidates are the languages of the tables and of the readers; where there is no table, all usual ones, of which the
     words alone decide.
     """
-    known = {FALLBACK, *snapshot.languages}
-    given = chain([request.query_language], repeat(request.document_language))
-    for text, language in check_each(zip([request.query, *texts], given, strict=False)):
+    candidates = {FALLBACK, *snapshot.languages}
+    languages = chain([request.query_language], repeat(request.document_language))
+    for text, language in check_each(zip([request.query, *texts], languages, strict=False)):
         if language is not None:
-            yield Detection.given(language)
+            yield Detection.of_request(language)
         elif snapshot.languages:
-            yield detect(text[:_SAMPLE], known, snapshot.knows, readers=readers)
+            yield detect(text[:_SAMPLE], candidates, snapshot.knows, readers=readers)
         else:
             yield detect_by_words(text[:_SAMPLE], readers)
 
 
-def _described(request: RerankQuery, query: Detection, documents: Sequence[Detection], snapshot: Snapshot) -> Languages:
+def _describe_languages(
+    request: RerankQuery, query: Detection, documents: Sequence[Detection], snapshot: Snapshot
+) -> Languages:
     warnings = _guesses(query, documents)
     source_note = "" if request.query_language else f" (query language: {query.language})"
-    many = Counter(one.language for one in documents)
-    views = {target: snapshot.view(query.language, target) for target in many if target != query.language}
+    counts = Counter(document.language for document in documents)
+    views = {target: snapshot.view(query.language, target) for target in counts if target != query.language}
     warnings += [
         f"{why_untranslated(query.language, target, snapshot).reason}; "
-        f"documents scored without one: {many[target]}{source_note}"
+        f"documents scored without one: {counts[target]}{source_note}"
         for target, view in views.items()
         if view is None
     ]
-    detected = None if request.document_language else [one.language if one.decided else None for one in documents]
+    detected = (
+        None
+        if request.document_language
+        else [document.language if document.decided else None for document in documents]
+    )
     tables = tables_used(view.members for view in views.values() if view is not None)
     return Languages(query.language, request.query_language is None, query.probability, detected, tables, warnings)
 
 
 def _guesses(query: Detection, documents: Sequence[Detection]) -> list[str]:
     """Messages about languages that were assumed, and about those that are not sure."""
-    warnings = [] if query.decided else [undecided(query.language)]
+    warnings = [] if query.decided else [undecided_message(query.language)]
     if query.decided and query.unsure:
         warnings.append(
             f"the language of the query is not sure: {query.language} was taken, with probability"
             f" {query.probability:.2f}; query_language names it"
         )
-    if vague := [one.language for one in documents if not one.decided]:
+    if vague := [document.language for document in documents if not document.decided]:
         warnings.append(f"documents whose language could not be detected, assumed to be {vague[0]}: {len(vague)}")
-    if unsure := sum(one.decided and one.unsure for one in documents):
+    if unsure := sum(document.decided and document.unsure for document in documents):
         warnings.append(f"documents whose language is not sure: {unsure}; document_language names it")
     return warnings
 

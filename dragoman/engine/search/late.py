@@ -15,52 +15,56 @@ from numpy.typing import NDArray
 
 from dragoman.deadline import check_each
 from dragoman.engine.models.encoding import EncodedQuery
-from dragoman.engine.search.ranked import Part, RankedDocument, Retrieval, StageScore
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, inside, matches
 
 DEPTH = 50
 """Documents that are compared; the others follow them."""
 
 
-def reorder(found: Retrieval, similarities: Mapping[int, NDArray[np.float32]], weight: float) -> None:
+def reorder(retrieval: Retrieval, similarities: Mapping[int, NDArray[np.float32]], weight: float) -> None:
     """Order the documents by fused score and match; ``similarities`` are MaxSim (subwords,) by key, NaN if not known.
 
     Those that were not compared follow, with scores as if they had the least match of those that were.
     """
-    head, tail = found.documents[:DEPTH], found.documents[DEPTH:]
-    if not head or found.encoded is None:
+    head, tail = retrieval.documents[:DEPTH], retrieval.documents[DEPTH:]
+    if not head or retrieval.encoded is None:
         return
-    maxsim = np.array([similarities[one.key] for one in head], np.float64)
-    match = matches(maxsim, _links(head, found.encoded), found.encoded.weights)
-    scores = (np.array([one.score for one in head]) + weight * match) / (1 + weight)
+    maxsim = np.array([similarities[document.key] for document in head], np.float64)
+    match = matches(maxsim, _links(head, retrieval.encoded), retrieval.encoded.weights)
+    scores = (np.array([document.score for document in head]) + weight * match) / (1 + weight)
     share = 1 / (1 + weight)
-    for one, own, score in zip(head, match.tolist(), scores.tolist(), strict=True):
-        one.score, one.late = score, StageScore(own, own, weight=weight * share)
-        for earlier in (one.bm25, one.dense):
+    for document, document_match, score in zip(head, match.tolist(), scores.tolist(), strict=True):
+        document.score, document.late = score, StageScore(document_match, document_match, weight=weight * share)
+        for earlier in (document.bm25, document.dense):
             if earlier is not None and earlier.weight is not None:
                 earlier.weight *= share
-    found.documents = [*(head[row] for row in np.argsort(-scores, kind="stable")), *tail]
+    retrieval.documents = [*(head[row] for row in np.argsort(-scores, kind="stable")), *tail]
     least, limit = float(match.min()), float(scores.min())
-    for one in tail:
-        one.score = min(limit, (one.score + weight * least) / (1 + weight))
+    for document in tail:
+        document.score = min(limit, (document.score + weight * least) / (1 + weight))
 
 
 def _links(documents: Sequence[RankedDocument], query: EncodedQuery) -> NDArray[np.float64]:
     """What the links of the word of each subword of the query to each document count (documents, subwords)."""
     links = np.zeros((len(documents), len(query.weights)))
-    of_parts: dict[int, NDArray[np.float64]] = {}
-    for row, one in enumerate(check_each(documents)):
-        if one.linked is None or one.part is None or not one.part.translated.foreign:
+    values_of_rankings: dict[int, NDArray[np.float64]] = {}
+    for row, document in enumerate(check_each(documents)):
+        if (
+            document.linked is None
+            or document.collection_ranking is None
+            or not document.collection_ranking.translated.foreign
+        ):
             continue
-        if id(one.part) not in of_parts:
-            of_parts[id(one.part)] = _values(one.part, query)
-        links[row] = (of_parts[id(one.part)] * one.linked).max(1, initial=0)
+        if id(document.collection_ranking) not in values_of_rankings:
+            values_of_rankings[id(document.collection_ranking)] = _values(document.collection_ranking, query)
+        links[row] = (values_of_rankings[id(document.collection_ranking)] * document.linked).max(1, initial=0)
     return links
 
 
-def _values(part: Part, query: EncodedQuery) -> NDArray[np.float64]:
+def _values(ranking: CollectionRanking, query: EncodedQuery) -> NDArray[np.float64]:
     """What a link counts, for each subword of the query and each group (subwords, groups); 0 outside of its word."""
-    translated = part.translated
+    translated = ranking.translated
     glossaries = translated.view.glossaries if translated.view is not None else frozenset()
     words = np.stack(
         [
@@ -70,8 +74,8 @@ def _values(part: Part, query: EncodedQuery) -> NDArray[np.float64]:
         axis=1,
     )
     values = [
-        GLOSSARY if any(one.origin in glossaries for one in group.alternatives) else LINKED
+        GLOSSARY if any(alternative.origin in glossaries for alternative in group.alternatives) else LINKED
         for group in translated.query.groups
     ]
-    found: NDArray[np.float64] = words * np.array(values)
-    return found
+    link_values: NDArray[np.float64] = words * np.array(values)
+    return link_values

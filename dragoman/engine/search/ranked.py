@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.core.answer import Degraded
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.encoding import EncodedQuery
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.tracing import span
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.response import QueryRead
-from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.query.translation import QueryName, Translated
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.response import Hit
@@ -33,7 +33,7 @@ Permitted = Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CollectionRanking:
     """The BM25 ranking of one language's documents in one collection."""
 
     collection: CollectionInfo
@@ -44,11 +44,11 @@ class Part:
 
 @dataclass(slots=True)
 class StageScore:
-    """A document's score in one stage; it adds ``weight * value`` to a fused score."""
+    """A document's score in one stage; it adds ``weight * share`` to a fused score."""
 
     score: float
     """BM25 in its part, the inner product of the vectors, or the match of late interaction."""
-    value: float
+    share: float
     """What is weighted: from 0 to 1, and comparable across collections and languages."""
     rank: int | None = None
     """None if the stage scored the document, but did not rank it."""
@@ -67,7 +67,7 @@ class RankedDocument:
     """What orders the documents after the latest stage."""
     first_stage: float = 0.0
     """Its score before late interaction and reranking."""
-    part: Part | None = None
+    collection_ranking: CollectionRanking | None = None
     """The BM25 ranking whose query it matches, or None."""
     bm25: StageScore | None = None
     dense: StageScore | None = None
@@ -107,7 +107,7 @@ class Retrieval:
     names: Sequence[QueryName] = ()
     """The names in the query."""
     translations: list[Translated] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    collection_rankings: list[CollectionRanking] = field(default_factory=list)
     encoded: EncodedQuery | None = None
     """The query for late interaction; None if a collection does not keep the states of subwords."""
     documents: list[RankedDocument] = field(default_factory=list)
@@ -118,6 +118,11 @@ class Retrieval:
     started: float = field(default_factory=time.perf_counter)
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each stage took."""
+
+    @property
+    def languages(self) -> set[str]:
+        """The languages of the collections."""
+        return {language for collection in self.collections for language in collection.languages}
 
     @property
     def understood(self) -> QueryRead:
@@ -141,7 +146,7 @@ class Retrieval:
 
     def by_collection(self, most: int | None = None) -> dict[int, list[RankedDocument]]:
         """The documents, or the first ones, by the key of their collection."""
-        found: dict[int, list[RankedDocument]] = {}
-        for one in self.documents[:most]:
-            found.setdefault(one.collection.key, []).append(one)
-        return found
+        by_collection: dict[int, list[RankedDocument]] = {}
+        for document in self.documents[:most]:
+            by_collection.setdefault(document.collection.key, []).append(document)
+        return by_collection

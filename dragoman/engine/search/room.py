@@ -15,7 +15,7 @@ _TITLE = 200
 
 
 class Room:
-    """The room in one answer, in bytes of JSON; what has none is left out and told of."""
+    """The room in one answer, in bytes of JSON; what has none is left out, and named in ``truncated``."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -26,23 +26,23 @@ class Room:
         """Keep room for what every hit has."""
         self._left -= hits * _HIT
 
-    def fitting(self, kind: str, rank: int, items: Sequence[T], size: Callable[[T], int]) -> list[T]:
-        """The first items of a hit, as many as there is room for."""
-        for number, one in enumerate(items):
-            if not self._take(size(one)):
+    def fitting(self, kind: str, rank: int, pieces: Sequence[T], size: Callable[[T], int]) -> list[T]:
+        """The first of a hit's pieces of evidence, as many as there is room for."""
+        for index, piece in enumerate(pieces):
+            if not self._take(size(piece)):
                 self._note(kind, rank)
-                return list(items[:number])
-        return list(items)
+                return list(pieces[:index])
+        return list(pieces)
 
-    def all_or_none(self, kind: str, rank: int, items: Sequence[T], size: Callable[[T], int]) -> list[T]:
-        """All items of a hit, or none of them; none after a hit whose items had no room."""
-        if not self.short_of(kind) and self._take(sum(size(one) for one in items)):
-            return list(items)
+    def all_or_none(self, kind: str, rank: int, pieces: Sequence[T], size: Callable[[T], int]) -> list[T]:
+        """All of a hit's pieces of evidence, or none of them; none after a hit whose pieces had no room."""
+        if not self.short_of(kind) and self._take(sum(size(piece) for piece in pieces)):
+            return list(pieces)
         self._note(kind, rank)
         return []
 
     def short_of(self, kind: str) -> bool:
-        """Whether there was no room for items of this kind."""
+        """Whether there was no room for pieces of this kind."""
         return kind in self._short
 
     def title(self, rank: int, title: str | None) -> str | None:
@@ -70,24 +70,24 @@ class Room:
         self._short.setdefault(kind, []).append(rank)
 
 
-def highlight_size(one: Highlight) -> int:
+def highlight_size(highlight: Highlight) -> int:
     """The bytes of a highlight."""
-    return 170 + _bytes(one.document_term) + _bytes(one.query_term) + _bytes(one.table or "")
+    return 170 + _bytes(highlight.document_term) + _bytes(highlight.query_term) + _bytes(highlight.table or "")
 
 
-def contribution_size(one: Contribution) -> int:
+def contribution_size(contribution: Contribution) -> int:
     """The bytes of a contribution."""
-    return 170 + _bytes(one.query_term)
+    return 170 + _bytes(contribution.query_term)
 
 
-def gloss_size(one: Gloss) -> int:
+def gloss_size(gloss: Gloss) -> int:
     """The bytes of the gloss of a word."""
-    return 80 + sum(3 + _bytes(translation) for translation in one.translations)
+    return 80 + sum(3 + _bytes(translation) for translation in gloss.translations)
 
 
-def entity_size(one: Entity) -> int:
+def entity_size(entity: Entity) -> int:
     """The bytes of a name."""
-    return 110 + _bytes(one.text)
+    return 110 + _bytes(entity.text)
 
 
 def _bytes(text: str) -> int:

@@ -17,26 +17,26 @@ from dragoman.engine.core.priority import Traffic, in_background
 from dragoman.engine.core.stages import optional
 from dragoman.engine.core.trec import RunLine
 from dragoman.engine.core.turns import caller
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.text_translation import Translations
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import span
+from dragoman.engine.query.analysed_text import AnalysedText
+from dragoman.engine.query.description import describe, foreign_words, undecided_message, unknown_everywhere
 from dragoman.engine.query.language import FALLBACK, Detection, detect
 from dragoman.engine.query.readers import readers_of
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.query.translation import described, foreign_words, undecided, unknown_everywhere
-from dragoman.engine.search.bm25 import FirstStage
-from dragoman.engine.search.dense import DenseStage
-from dragoman.engine.search.entities import EntityStage
-from dragoman.engine.search.fusion import SearchRanking
-from dragoman.engine.search.gloss import Glosses
-from dragoman.engine.search.hits import add_hits
-from dragoman.engine.search.names import NameFinder
+from dragoman.engine.search.dense_stage import DenseStage
+from dragoman.engine.search.entity_stage import EntityStage
+from dragoman.engine.search.first_stage import FirstStage
+from dragoman.engine.search.glosses import Glosses
+from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
-from dragoman.engine.search.rerank import RerankStage
+from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
+from dragoman.engine.search.search_ranking import SearchRanking
+from dragoman.engine.search.shown.hits import add_hits
 from dragoman.engine.search.suggestions import other_readings
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
@@ -109,39 +109,39 @@ class Search:
         """
         snapshot = snapshot or self._registry.snapshot
         with self._traffic.live():
-            found = self.retrieve(request, cancelled, snapshot)
-            suggestions = self._suggestions_in_time(found, snapshot)
-            translation = described(found.query, found.translations, found.names, found.truncated)
+            retrieval = self.retrieve(request, cancelled, snapshot)
+            suggestions = self._suggestions_in_time(retrieval, snapshot)
+            translation = describe(retrieval.query, retrieval.translations, retrieval.names, retrieval.truncated)
         return SearchResponse(
             request_id=request_id,
-            query=found.understood,
-            method=found.request.method or "psq",
-            hits=[one.hit for one in found.documents],
+            query=retrieval.understood,
+            method=retrieval.request.method or "psq",
+            hits=[document.hit for document in retrieval.documents],
             translation=translation,
             suggestions=suggestions,
-            degraded=found.degraded,
-            truncated=found.truncated,
-            timings_ms=_timings(found),
+            degraded=retrieval.degraded,
+            truncated=retrieval.truncated,
+            timings_ms=_timings(retrieval),
         )
 
     def retrieve(
         self, request: SearchQuery, cancelled: Cancelled | None = None, snapshot: Snapshot | None = None
     ) -> Retrieval:
         """The documents of :meth:`search`, as they were read and with their hits."""
-        with self._traffic.live(), self._begun(request, cancelled, snapshot) as found:
-            self._rank(found, read=True)
-            found.truncated[:0] = _cut_words(found.query)
-            before = len(found.degraded)
-            add_hits(found)
-            self._metrics.degraded(found.degraded[before:])
-            self._entities.add(found)
-            if found.request.gloss:
-                self._gloss(found)
-            found.truncated += found.room.messages()
-            if found.request.translate_snippets:
-                with found.stage("translate_snippets"):
-                    self._translate_snippets(found)
-        return found
+        with self._traffic.live(), self._begin(request, cancelled, snapshot) as retrieval:
+            self._rank(retrieval, read=True)
+            retrieval.truncated[:0] = _cut_words(retrieval.query)
+            before = len(retrieval.degraded)
+            add_hits(retrieval)
+            self._metrics.count_degraded(retrieval.degraded[before:])
+            self._entities.add(retrieval)
+            if retrieval.request.gloss:
+                self._gloss(retrieval)
+            retrieval.truncated += retrieval.room.messages()
+            if retrieval.request.translate_snippets:
+                with retrieval.stage("translate_snippets"):
+                    self._translate_snippets(retrieval)
+        return retrieval
 
     def run(self, request: SearchQuery, cancelled: Cancelled | None = None) -> Run:
         """The lines of a TREC run, best first.
@@ -149,15 +149,19 @@ class Search:
         Raises:
             ServiceError: as :meth:`search`.
         """
-        with self._traffic.live(), self._begun(request, cancelled) as found:
-            self._rank(found, read=False)
-        if "rerank" in found.seconds:
-            ids = {one.key: one.stored.id for one in found.documents}
+        with self._traffic.live(), self._begin(request, cancelled) as retrieval:
+            self._rank(retrieval, read=False)
+        if "rerank" in retrieval.seconds:
+            ids = {document.key: document.stored.id for document in retrieval.documents}
         else:
-            ids = self._collections.ids_by_keys([one.key for one in found.documents])
-        lines = [RunLine(one.collection.name, ids[one.key], one.score) for one in found.documents if one.key in ids]
-        cut = [Degraded.of("truncated", reason, "truncated") for reason in found.truncated]
-        return Run(lines, [*found.degraded, *cut], found.request.method or "psq")
+            ids = self._collections.ids_by_keys([document.key for document in retrieval.documents])
+        lines = [
+            RunLine(document.collection.name, ids[document.key], document.score)
+            for document in retrieval.documents
+            if document.key in ids
+        ]
+        cut = [Degraded.of("truncated", reason, "truncated") for reason in retrieval.truncated]
+        return Run(lines, [*retrieval.degraded, *cut], retrieval.request.method or "psq")
 
     def default_method(self, request: SearchQuery) -> Method:
         """The method of a search that names none: hybrid where the embeddings are complete, else psq.
@@ -185,12 +189,12 @@ class Search:
             request.method is None
             or request.method in MODEL_METHODS
             or request.translate_snippets
-            or self._names.wanted(request)
+            or self._names.is_needed(request)
             or self._rerank.options(request) is not None
         )
 
     @contextmanager
-    def _begun(
+    def _begin(
         self, request: SearchQuery, cancelled: Cancelled | None, snapshot: Snapshot | None = None
     ) -> Iterator[Retrieval]:
         """A search whose request is valid, admitted and understood; it counts as one that waits until the block ends.
@@ -202,20 +206,20 @@ class Search:
         self._check(request)
         collections = self._collections.chosen(request.collections)
         chosen = request.method or self._default_method(collections)
-        with ExitStack() as held:
+        with ExitStack() as places:
             degraded: list[Degraded] = []
-            wanted = replace(request, method=chosen)
+            search = replace(request, method=chosen)
             encodes = chosen in MODEL_METHODS or request.translate_snippets
-            if (encodes or self._rerank.options(wanted) is not None) and not in_background():
+            if (encodes or self._rerank.options(search) is not None) and not in_background():
                 try:
-                    held.enter_context(self._waiting.place(caller()))
+                    places.enter_context(self._waiting.place(caller()))
                 except TooManyRequests as fault:
                     if encodes and (request.method is not None or request.rerank or request.translate_snippets):
                         raise
-                    wanted = replace(wanted, method="psq" if encodes else chosen, rerank=False)
+                    search = replace(search, method="psq" if encodes else chosen, rerank=False)
                     stage, instead = ("dense", "ranked by psq") if encodes else ("rerank", "in first-stage order")
                     degraded.append(Degraded.of(stage, f"hits are {instead}: {fault}", fault.error_type))
-            yield self._understood(wanted, collections, cancelled, snapshot, degraded, started)
+            yield self._understood(search, collections, cancelled, snapshot, degraded, started)
 
     def _understood(
         self,
@@ -230,13 +234,13 @@ class Search:
         snapshot = snapshot or self._registry.snapshot
         check_active(request.tables or (), snapshot)
         languages = {language for collection in collections for language in collection.languages}
-        found = self._language(request, languages, snapshot)
-        language = found.language
-        if not found.decided:
-            degraded.append(Degraded.of("detect", undecided(language), "undecided"))
+        detection = self._language(request, languages, snapshot)
+        language = detection.language
+        if not detection.decided:
+            degraded.append(Degraded.of("detect", undecided_message(language), "undecided"))
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, language, languages)
-        query, cut = _cut(AnalysedText(request.query, language, self._analysis), self._settings.search.query_words)
+        query, cut = _shorten(AnalysedText(request.query, language, self._analysis), self._settings.search.query_words)
         return Retrieval(
             request,
             query,
@@ -244,7 +248,7 @@ class Search:
             collections,
             Room(self._settings.search.answer_bytes),
             cancelled,
-            found.probability,
+            detection.probability,
             degraded=degraded,
             truncated=cut,
             started=started,
@@ -253,97 +257,98 @@ class Search:
     def _language(self, request: SearchQuery, languages: Collection[str], snapshot: Snapshot) -> Detection:
         """The query's language: given, or one of the readers', the collections' and the tables' languages."""
         if request.query_language is not None:
-            return Detection.given(request.query_language)
+            return Detection.of_request(request.query_language)
         check_detectable(snapshot, languages)
         candidates = {FALLBACK, *languages, *snapshot.languages}
         readers = readers_of(request.reader_languages, self._settings.search.readers)
         return detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot), readers)
 
-    def _rank(self, found: Retrieval, *, read: bool) -> None:
+    def _rank(self, retrieval: Retrieval, *, read: bool) -> None:
         """Rank the documents, and read them from the database, once, if ``read`` or if they are reranked."""
-        request = found.request
-        self._entities.limit(found)
-        foreign = {one for collection in found.collections for one in collection.languages} - {found.query.language}
-        if foreign and self._names.wanted(request):
+        request = retrieval.request
+        self._entities.limit(retrieval)
+        if retrieval.languages - {retrieval.query.language} and self._names.is_needed(request):
             with span("names"):
-                self._names.find(found)
-        found.seconds["translate"] = time.perf_counter() - found.started
+                self._names.find(retrieval)
+        retrieval.seconds["translate"] = time.perf_counter() - retrieval.started
         options = self._rerank.options(request)
-        self._ranking.rank(found, request.top_k if options is None else max(request.top_k, options.depth))
+        self._ranking.rank(retrieval, request.top_k if options is None else max(request.top_k, options.depth))
         if read or options is not None:
-            self._read(found)
+            self._read_documents(retrieval)
         if options is not None:
-            self._rerank.rerank(found, options)
-            del found.documents[request.top_k :]
-        for stage, seconds in found.seconds.items():
+            self._rerank.rerank(retrieval, options)
+            del retrieval.documents[request.top_k :]
+        for stage, seconds in retrieval.seconds.items():
             self._metrics.stage(stage, seconds)
-        self._metrics.degraded(found.degraded)
-        words, oov = foreign_words(found.translations), unknown_everywhere(found.translations)
-        self._metrics.query(found.query.language, len(words), len(oov))
+        self._metrics.count_degraded(retrieval.degraded)
+        words, oov = foreign_words(retrieval.translations), unknown_everywhere(retrieval.translations)
+        self._metrics.query(retrieval.query.language, len(words), len(oov))
 
-    def _read(self, found: Retrieval) -> None:
+    def _read_documents(self, retrieval: Retrieval) -> None:
         """Read the documents; those that were deleted meanwhile, or of which no found passage is left, are left out."""
-        stored = self._collections.by_keys([one.key for one in found.documents])
-        left = []
-        for one in found.documents:
-            if one.key not in stored:
+        stored = self._collections.by_keys([document.key for document in retrieval.documents])
+        readable = []
+        for document in retrieval.documents:
+            if document.key not in stored:
                 continue
-            one.stored = stored[one.key]
-            if one.passage is not None and one.passage.generation != one.stored.generation:
-                if one.part is None:
+            document.stored = stored[document.key]
+            if document.passage is not None and document.passage.generation != document.stored.generation:
+                if document.collection_ranking is None:
                     continue
-                one.passage = None
-            one.whole = AnalysedText(
-                indexed_text(one.stored.title, one.stored.text), one.stored.language, self._analysis
+                document.passage = None
+            document.whole = AnalysedText(
+                indexed_text(document.stored.title, document.stored.text), document.stored.language, self._analysis
             )
-            left.append(one)
-        found.documents = left
+            readable.append(document)
+        retrieval.documents = readable
 
-    def _gloss(self, found: Retrieval) -> None:
+    def _gloss(self, retrieval: Retrieval) -> None:
         """Gloss the hits, as many as there is time for."""
-        glosses = self.glosses(found.query.language, found.snapshot)
+        glosses = self.glosses(retrieval.query.language, retrieval.snapshot)
         try:
-            with found.stage("gloss"), optional():
-                for one in check_each(found.documents):
-                    one.hit.gloss = found.room.fitting("glosses", one.hit.rank, glosses.of(one), gloss_size)
+            with retrieval.stage("gloss"), optional():
+                for document in check_each(retrieval.documents):
+                    document.hit.gloss = retrieval.room.fitting(
+                        "glosses", document.hit.rank, glosses.of(document), gloss_size
+                    )
         except Unavailable as fault:
-            self._late(found, "gloss", "the last hits have no gloss", fault)
+            self._late(retrieval, "gloss", "the last hits have no gloss", fault)
 
-    def _late(self, found: Retrieval, stage: str, effect: str, fault: Unavailable) -> None:
+    def _late(self, retrieval: Retrieval, stage: str, effect: str, fault: Unavailable) -> None:
         late = Degraded.of(stage, f"{effect}: {fault}", fault.error_type)
-        self._metrics.degraded([late])
-        found.degraded.append(late)
+        self._metrics.count_degraded([late])
+        retrieval.degraded.append(late)
 
-    def _suggestions_in_time(self, found: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+    def _suggestions_in_time(self, retrieval: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
         try:
             with optional():
-                return self._suggestions(found, snapshot)
+                return self._suggestions(retrieval, snapshot)
         except Unavailable as fault:
-            self._late(found, "suggestions", "the query was not read as one in another language", fault)
+            self._late(retrieval, "suggestions", "the query was not read as one in another language", fault)
             return []
 
-    def _suggestions(self, found: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
-        request = found.request
-        if request.method in ("none", "dense") or request.entities or found.parts:
+    def _suggestions(self, retrieval: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+        request = retrieval.request
+        if request.method in ("none", "dense") or request.entities or retrieval.collection_rankings:
             return []
-        targets = {one for collection in found.collections for one in collection.languages}
+        targets = retrieval.languages
 
         def tables(source: str) -> Snapshot:
             return (
                 snapshot if request.tables is None else self._registry.select(snapshot, request.tables, source, targets)
             )
 
-        sources = {one for one in snapshot.languages if any(snapshot.view(one, target) for target in targets)}
-        return other_readings(found, sources, tables, self._first_stage)
+        sources = {source for source in snapshot.languages if any(snapshot.view(source, target) for target in targets)}
+        return other_readings(retrieval, sources, tables, self._first_stage)
 
-    def _translate_snippets(self, found: Retrieval) -> None:
-        hits = [one.hit for one in found.documents]
+    def _translate_snippets(self, retrieval: Retrieval) -> None:
+        hits = [document.hit for document in retrieval.documents]
         snippets = [(hit.language, hit.snippet) for hit in hits]
-        translated, degraded = self._translations.snippets(snippets, found.query.language, found.cancelled)
+        translated, degraded = self._translations.snippets(snippets, retrieval.query.language, retrieval.cancelled)
         for hit, text in zip(hits, translated, strict=True):
             hit.snippet_translation = text
-        self._metrics.degraded(degraded)
-        found.degraded += degraded
+        self._metrics.count_degraded(degraded)
+        retrieval.degraded += degraded
 
     def _check(self, request: SearchQuery) -> None:
         settings = self._settings
@@ -362,7 +367,7 @@ class Search:
                 )
 
 
-def _cut(query: AnalysedText, most: int) -> tuple[AnalysedText, list[str]]:
+def _shorten(query: AnalysedText, most: int) -> tuple[AnalysedText, list[str]]:
     """The query, or the beginning of one with more words, and the message that says so."""
     tokens = query.tokens
     if len(tokens) <= most:
@@ -382,12 +387,12 @@ def _cut_words(query: AnalysedText) -> list[str]:
     ]
 
 
-def _timings(found: Retrieval) -> Timings:
-    spent = {"rerank": 0.0} | found.seconds | {"total": time.perf_counter() - found.started}
+def _timings(retrieval: Retrieval) -> Timings:
+    spent = {"rerank": 0.0} | retrieval.seconds | {"total": time.perf_counter() - retrieval.started}
     return Timings(**{stage: round(1000 * seconds, 3) for stage, seconds in spent.items()})
 
 
 def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:
     """The share of the searched languages that equal the query's language or have a table for it."""
-    reached = [one for one in languages if one == source or snapshot.view(source, one) is not None]
+    reached = [language for language in languages if language == source or snapshot.view(source, language) is not None]
     return len(reached) / max(1, len(languages))

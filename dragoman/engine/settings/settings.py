@@ -67,7 +67,7 @@ class Settings(BaseModel):
         )
         if faults := [fault for source in sources for fault in source.faults]:
             raise InvalidRequest("; ".join(faults))
-        values = {name: given for source in sources for name, given in source.values.items()}
+        values = {name: setting for source in sources for name, setting in source.values.items()}
         labels = {name: source.label(name) for source in sources for name in source.values}
         try:
             return cls.model_validate(_by_group(values))
@@ -76,7 +76,7 @@ class Settings(BaseModel):
             raise InvalidRequest("; ".join(faults)) from fault
 
     @classmethod
-    def isolated(cls, **chosen: Any) -> Settings:
+    def from_defaults(cls, **chosen: Any) -> Settings:
         """The defaults but for ``chosen``: environment and file belong to another service."""
         return cls.model_validate(_by_group(chosen))
 
@@ -104,6 +104,6 @@ def _by_group(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Values by group and name."""
     group_of = {name: group for group, name, _ in all_fields()}
     nested: dict[str, dict[str, Any]] = {}
-    for name, given in values.items():
-        nested.setdefault(group_of[name], {})[name] = given
+    for name, setting in values.items():
+        nested.setdefault(group_of[name], {})[name] = setting
     return nested

@@ -54,16 +54,16 @@ class CompiledTables:
     def table(self, version: ActiveVersion) -> Table:
         """The table of a version, in the direction it was uploaded in."""
         path = self._path(version)
-        table = self.opened(version)
+        table = self.open_intact(version)
         if table is None:
             self._compile(version)
             table = Table.open(path)
         return table
 
-    def written(self, version: ActiveVersion) -> WrittenForms:
+    def written_forms(self, version: ActiveVersion) -> WrittenForms:
         """How the entries of a version were written; compiled from the database unless its file is intact."""
         path = _beside(self._path(version))
-        if (written := _read(WrittenForms.open, path, named([version]))) is None:
+        if (written := _open_intact(WrittenForms.open, path, describe_versions([version]))) is None:
             self._compile(version)
             written = WrittenForms.open(path)
         return written
@@ -77,10 +77,10 @@ class CompiledTables:
             self._path(version),
         )
 
-    def opened(self, version: ActiveVersion) -> Table | None:
+    def open_intact(self, version: ActiveVersion) -> Table | None:
         """The table of a version if its compiled file is intact; another is removed."""
         path = self._path(version)
-        table = _read(Table.open, path, named([version]))
+        table = _open_intact(Table.open, path, describe_versions([version]))
         if table is not None and (table.source, table.target) != (version.source, version.target):
             table = None  # compiled under other codes of its languages
         if table is None:
@@ -91,7 +91,7 @@ class CompiledTables:
         """The merged view of some versions of one pair, opened from its files or compiled."""
         return self._view(self._merged, pair, members)
 
-    def selected(self, pair: Pair, members: Sequence[ActiveVersion]) -> View:
+    def selected_view(self, pair: Pair, members: Sequence[ActiveVersion]) -> View:
         """As :meth:`view`, of versions that a request chose; if it cannot be compiled, no file is left."""
         try:
             return self._view(self._selected, pair, members)
@@ -101,14 +101,14 @@ class CompiledTables:
 
     def _view(self, folder: Path, pair: Pair, members: Sequence[ActiveVersion]) -> View:
         surface_path, analysed_path = _paths(folder, self.key(pair, members))
-        what = named(members)
-        surface = _read(Table.open, surface_path, what)
+        what = describe_versions(members)
+        surface = _open_intact(Table.open, surface_path, what)
         if surface is None:
-            surface = _saved(merge([self._member(pair, member) for member in members]), surface_path)
-        by_term = _read(Table.open, analysed_path, what)
+            surface = _save(merge([self._member(pair, member) for member in members]), surface_path)
+        by_term = _open_intact(Table.open, analysed_path, what)
         if by_term is None:
             source, target = (self._analysis(language) for language in pair)
-            by_term = _saved(analyse_table(surface, source, target, glossaries(members)), analysed_path)
+            by_term = _save(analyse_table(surface, source, target, glossaries(members)), analysed_path)
         return View(tuple(members), surface, by_term)
 
     def key(self, pair: Pair, members: Sequence[ActiveVersion]) -> str:
@@ -126,21 +126,21 @@ class CompiledTables:
 
     def keep_only(self, versions: Iterable[ActiveVersion], merged: Collection[str]) -> None:
         """Delete the compiled files of all other versions and views; open files stay usable."""
-        kept = {str(version.id) for version in versions}
+        folders = {str(version.id) for version in versions}
         try:
             for folder in list(self._directory.glob("[0-9]*")):
-                if folder.name not in kept:
+                if folder.name not in folders:
                     shutil.rmtree(folder, ignore_errors=True)
             _keep_only(self._merged, merged)
         except OSError as fault:
-            _told(fault)
+            _warn_of_leftovers(fault)
 
     def keep_only_selected(self, selected: Collection[str]) -> None:
         """Delete the files of all other views that requests chose."""
         try:
             _keep_only(self._selected, selected)
         except OSError as fault:
-            _told(fault)
+            _warn_of_leftovers(fault)
 
     def remove_selected(self, key: str) -> None:
         """Delete the files of one view that a request chose."""
@@ -148,7 +148,7 @@ class CompiledTables:
             for path in _paths(self._selected, key):
                 path.unlink(missing_ok=True)
         except OSError as fault:
-            _told(fault)
+            _warn_of_leftovers(fault)
 
     def _member(self, pair: Pair, version: ActiveVersion) -> Member:
         table = self.table(version)
@@ -159,9 +159,9 @@ class CompiledTables:
         return self._directory / str(version.id) / f"{version.checksum}.safetensors"
 
 
-def named(members: Sequence[ActiveVersion]) -> str:
+def describe_versions(members: Sequence[ActiveVersion]) -> str:
     """These versions, for people."""
-    return ", ".join(f"table '{one.name}' version {one.version}" for one in members)
+    return ", ".join(f"table '{version.name}' version {version.version}" for version in members)
 
 
 def content_checksum(table: Table, written: WrittenForms | None = None) -> str:
@@ -183,14 +183,14 @@ def content_checksum(table: Table, written: WrittenForms | None = None) -> str:
     ):
         digest.update(np.ascontiguousarray(array, dtype=dtype).data)
     if written is not None and len(written):
-        for one in (written.source, written.target):
-            digest.update(len(one).to_bytes(8, "little"))
-            for block in one.blocks():
+        for side_forms in (written.source, written.target):
+            digest.update(len(side_forms).to_bytes(8, "little"))
+            for block in side_forms.blocks():
                 digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()
 
 
-def _read(opener: Callable[[Path], T], path: Path, what: str) -> T | None:
+def _open_intact(opener: Callable[[Path], T], path: Path, what: str) -> T | None:
     try:
         return opener(path)
     except FileNotFoundError:
@@ -200,7 +200,7 @@ def _read(opener: Callable[[Path], T], path: Path, what: str) -> T | None:
         return None
 
 
-def _saved(table: Table, path: Path) -> Table:
+def _save(table: Table, path: Path) -> Table:
     path.parent.mkdir(parents=True, exist_ok=True)
     table.save(path)
     return Table.open(path)
@@ -221,5 +221,5 @@ def _keep_only(folder: Path, keys: Collection[str]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _told(fault: OSError) -> None:
+def _warn_of_leftovers(fault: OSError) -> None:
     logger.warning("unused compiled tables could not be deleted: %s", fault)

@@ -16,7 +16,7 @@ from dragoman.lexicon.text.tokens import Analysis, fold_term, other_keys
 
 MOST_SHOWN = 1_000
 """Entries of a term that an answer has."""
-_KEPT = 4
+_CACHED = 4
 _WAITING = 8
 """Look-ups that wait at a time, while one analyses a side of a table."""
 _WAIT_SECONDS = 0.1
@@ -37,27 +37,27 @@ class Lookup:
     """How many entries there are; shown are :data:`MOST_SHOWN`."""
 
 
-def shown(found: Lookup, table: Table, written: WrittenForms) -> Lookup:
+def show_entries(lookup: Lookup, table: Table, written: WrittenForms) -> Lookup:
     """What was found in a version, the most probable of it, with its terms as they were written.
 
     ``table`` is in the version's own direction.
     """
-    inverse = found.language != table.source
+    inverse = lookup.language != table.source
     matched: dict[str, None] = {}
     entries = []
-    unseen = dict.fromkeys(found.matched)
-    for entry in found.entries[:MOST_SHOWN]:
+    unseen = dict.fromkeys(lookup.matched)
+    for entry in lookup.entries[:MOST_SHOWN]:
         form = entry.term
-        for term in found.matched:
+        for term in lookup.matched:
             pair = written.of_pair(table, *((entry.term, term) if inverse else (term, entry.term)))
             if pair is not None:
-                own, other = pair[::-1] if inverse else pair
-                matched[own] = None
+                written_term, other = pair[::-1] if inverse else pair
+                matched[written_term] = None
                 unseen.pop(term, None)
                 form = other if form == entry.term else form
         entries.append(replace(entry, term=form))
-    more = unseen if len(found.entries) > MOST_SHOWN else ()  # of entries that are not shown
-    return replace(found, entries=entries, matched=[*matched, *more], total=len(found.entries))
+    more = unseen if len(lookup.entries) > MOST_SHOWN else ()  # of entries that are not shown
+    return replace(lookup, entries=entries, matched=[*matched, *more], total=len(lookup.entries))
 
 
 class TermLookup:
@@ -67,7 +67,7 @@ class TermLookup:
         """``seconds``: the longest that a look-up waits for the index terms of a side, and takes to make them."""
         self._analysis = analysis
         self._seconds = seconds
-        self._kept: dict[_Key, Forms] = {}
+        self._cache: dict[_Key, Forms] = {}
         self._ready: frozenset[int] | None = None
         self._lock = Lock()
         self._making = Lock()
@@ -77,9 +77,9 @@ class TermLookup:
         """Let go of all versions that are not ``active``; of those looked up from now on, keep only ``versions``."""
         with self._lock:
             self._ready = frozenset(version.id for version in versions)
-            kept = {version.id for version in active}
-            for key in [key for key in self._kept if key[0] not in kept]:
-                del self._kept[key]
+            active_ids = {version.id for version in active}
+            for key in [key for key in self._cache if key[0] not in active_ids]:
+                del self._cache[key]
 
     def find(self, version: ActiveVersion, sides: Sequence[Table], term: str) -> Lookup:
         """The entries of a term in the first of these sides of a version that has the term, folded.
@@ -91,9 +91,9 @@ class TermLookup:
             DeadlinePassed: it has waited too long for them.
         """
         answers = [_exact(side, term, version.version) for side in sides]
-        found = next((answer for answer in answers if answer.entries), None)
-        if found is not None:
-            return found
+        match = next((answer for answer in answers if answer.entries), None)
+        if match is not None:
+            return match
         for side, answer in zip(sides, answers, strict=True):
             forms = self._forms(version, side)
             if matched := forms.of(term):
@@ -103,8 +103,8 @@ class TermLookup:
     def _forms(self, version: ActiveVersion, side: Table) -> Forms:
         analysis = self._analysis(side.source)
         key = (version.id, version.checksum, side.source, analysis.fingerprint)
-        if (kept := self._kept_forms(key)) is not None:
-            return kept
+        if (forms := self._cached_forms(key)) is not None:
+            return forms
         if not self._places.acquire(blocking=False):
             raise Unavailable("many look-ups wait for the index terms of a table; try again in a moment")
         try:
@@ -112,7 +112,7 @@ class TermLookup:
                 while not self._making.acquire(timeout=_WAIT_SECONDS):
                     deadline.check()
                 try:
-                    forms = self._kept_forms(key) or Forms(side, analysis)
+                    forms = self._cached_forms(key) or Forms(side, analysis)
                     self._keep(key, forms)
                     return forms
                 finally:
@@ -120,18 +120,18 @@ class TermLookup:
         finally:
             self._places.release()
 
-    def _kept_forms(self, key: _Key) -> Forms | None:
+    def _cached_forms(self, key: _Key) -> Forms | None:
         with self._lock:
-            if (forms := self._kept.pop(key, None)) is not None:
-                self._kept[key] = forms  # as the one that was used last
+            if (forms := self._cache.pop(key, None)) is not None:
+                self._cache[key] = forms  # as the one that was used last
             return forms
 
     def _keep(self, key: _Key, forms: Forms) -> None:
         with self._lock:
             if self._ready is None or key[0] in self._ready:
-                self._kept[key] = forms
-                if len(self._kept) > _KEPT:
-                    del self._kept[next(iter(self._kept))]
+                self._cache[key] = forms
+                if len(self._cache) > _CACHED:
+                    del self._cache[next(iter(self._cache))]
 
 
 def _exact(table: Table, term: str, version: int) -> Lookup:

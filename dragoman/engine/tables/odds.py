@@ -33,7 +33,9 @@ def _odds(source: Language, target: Language) -> Odds:
     detector = LanguageDetectorBuilder.from_languages(source, target).build()
 
     def odds(term: str) -> float:
-        found = {one.language: one.value for one in detector.compute_language_confidence_values(term)}
-        return math.log((found[source] + _LEAST) / (found[target] + _LEAST))
+        probabilities = {
+            confidence.language: confidence.value for confidence in detector.compute_language_confidence_values(term)
+        }
+        return math.log((probabilities[source] + _LEAST) / (probabilities[target] + _LEAST))
 
     return odds

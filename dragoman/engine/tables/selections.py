@@ -38,7 +38,7 @@ class Selections:
         self._files = files
         self._most_bytes = most_bytes
         self._forgotten = forgotten
-        self._kept: dict[str, _Selection] = {}
+        self._selections: dict[str, _Selection] = {}
         self._lock = Lock()
         self._compiling = Lock()
 
@@ -49,13 +49,13 @@ class Selections:
             DeadlinePassed: compiling it, or what others compile before it, takes too long.
         """
         key = self._files.key(pair, members)
-        if (kept := self._used(key)) is not None:
-            return kept.views
+        if (selection := self._touch(key)) is not None:
+            return selection.views
         self._enter()
         try:
-            selection = self._used(key) or self._compiled(pair, members)
+            selection = self._touch(key) or self._compile(pair, members)
             with self._lock:
-                self._kept[key] = selection
+                self._selections[key] = selection
                 self._limit()
         finally:
             self._compiling.release()
@@ -64,16 +64,16 @@ class Selections:
     def keep_only(self, versions: Collection[ActiveVersion]) -> None:
         """Let go of the views of any other version, and delete all files that no kept view has."""
         with self._compiling, self._lock:
-            for key, selection in list(self._kept.items()):
+            for key, selection in list(self._selections.items()):
                 if not set(versions).issuperset(selection.views[0].members):
                     self._forget(key)
-            self._files.keep_only_selected(self._kept)
+            self._files.keep_only_selected(self._selections)
 
-    def _used(self, key: str) -> _Selection | None:
+    def _touch(self, key: str) -> _Selection | None:
         """What is kept, as the one that was used last."""
         with self._lock:
-            if (selection := self._kept.pop(key, None)) is not None:
-                self._kept[key] = selection
+            if (selection := self._selections.pop(key, None)) is not None:
+                self._selections[key] = selection
             return selection
 
     def _enter(self) -> None:
@@ -81,16 +81,17 @@ class Selections:
         while not self._compiling.acquire(timeout=_WAIT_SECONDS):
             deadline.check()
 
-    def _compiled(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> _Selection:
-        view = self._files.selected(pair, members)
+    def _compile(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> _Selection:
+        view = self._files.selected_view(pair, members)
         return _Selection((view, view.inverse()), view.surface.nbytes + view.analysed.nbytes)
 
     def _limit(self) -> None:
-        while len(self._kept) > _MOST or (
-            len(self._kept) > 1 and sum(kept.size for kept in self._kept.values()) > self._most_bytes
+        while len(self._selections) > _MOST or (
+            len(self._selections) > 1
+            and sum(selection.size for selection in self._selections.values()) > self._most_bytes
         ):
-            self._forget(next(iter(self._kept)))
+            self._forget(next(iter(self._selections)))
 
     def _forget(self, key: str) -> None:
-        self._forgotten(*self._kept.pop(key).views)
+        self._forgotten(*self._selections.pop(key).views)
         self._files.remove_selected(key)

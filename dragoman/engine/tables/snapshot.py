@@ -10,7 +10,7 @@ from threading import Lock
 from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import in_background
-from dragoman.engine.tables.compiled import CompiledTables, named
+from dragoman.engine.tables.compiled import CompiledTables, describe_versions
 from dragoman.engine.tables.selections import Selections
 from dragoman.engine.tables.views import ActiveVersion, Pair, Pivots, PivotView, View, route
 
@@ -25,7 +25,7 @@ class Unserved:
     reason: str
 
     def __str__(self) -> str:
-        return f"{named(self.members)}: {self.reason}"
+        return f"{describe_versions(self.members)}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class Snapshot:
     def missing(self, source: str, target: str) -> Unserved | None:
         """The unserved active versions between two languages, or on the way by another language; else None."""
         for pair in ((source, target), *self._route(source, target)):
-            found = self.unserved.get((min(pair), max(pair)))
-            if found is not None:
-                return found
+            unserved = self.unserved.get((min(pair), max(pair)))
+            if unserved is not None:
+                return unserved
         return None
 
     def _route(self, source: str, target: str) -> tuple[Pair, ...]:
-        unserved = {pair for one, other in self.unserved for pair in ((one, other), (other, one))}
+        unserved = {pair for first, second in self.unserved for pair in ((first, second), (second, first))}
         return route(source, target, self.views.keys() | unserved)
 
     @property
@@ -126,7 +126,7 @@ class TableRegistry:
                     before = self._snapshot.unserved.get(pair)
                     if not allow_unserved and (before is None or before.members != members):
                         raise
-                    unserved[pair] = _unserved(members, fault, before)
+                    unserved[pair] = _note_unserved(members, fault, before)
         served = tuple(version for version in ordered if version.pair not in unserved)
         return Snapshot(served, views, unserved)
 
@@ -175,7 +175,7 @@ class TableRegistry:
                 else:
                     views[pair], views[pair[::-1]] = self._selections.views(pair, members)
             except Exception as fault:
-                unserved[pair] = _unserved(members, fault, None)
+                unserved[pair] = _note_unserved(members, fault, None)
         return Snapshot(tuple(version for version in ordered if version.pair not in unserved), views, unserved)
 
     def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
@@ -187,8 +187,8 @@ class TableRegistry:
         views: dict[Pair, View] = {}
         pairs = {pair for version in chosen for pair in (version.pair, version.pair[::-1])}
         for target in targets:
-            for one, other in {(source, target), *route(source, target, pairs)} & pairs:
-                pair = (min(one, other), max(one, other))
+            for first, second in {(source, target), *route(source, target, pairs)} & pairs:
+                pair = (min(first, second), max(first, second))
                 members = tuple(version for version in chosen if version.pair == pair)
                 whole = snapshot.views[pair]
                 if whole.members == members:
@@ -198,11 +198,13 @@ class TableRegistry:
         return Snapshot(chosen, views, pivots=snapshot.pivots)
 
 
-def _unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unserved | None) -> Unserved:
-    found = Unserved(members, without_folders(str(classify(fault) or f"{type(fault).__name__}: {fault}")))
-    if found != before:
-        logger.error("%s cannot be served; all other tables are: %s", named(members), found.reason, exc_info=fault)
-    return found
+def _note_unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unserved | None) -> Unserved:
+    unserved = Unserved(members, without_folders(str(classify(fault) or f"{type(fault).__name__}: {fault}")))
+    if unserved != before:
+        logger.error(
+            "%s cannot be served; all other tables are: %s", describe_versions(members), unserved.reason, exc_info=fault
+        )
+    return unserved
 
 
 def _add(views: dict[Pair, View], pair: Pair, view: View) -> None:
@@ -214,9 +216,9 @@ def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
     """Raise :class:`NotFound` if a name has no active table, :class:`Unavailable` if its table is not served."""
     for place, name in enumerate(names):
         if name not in snapshot.names:
-            for one in snapshot.unserved.values():
-                if any(member.name == name for member in one.members):
-                    raise Unavailable(f"tables[{place}]: cannot be served now: {one}")
+            for unserved in snapshot.unserved.values():
+                if any(member.name == name for member in unserved.members):
+                    raise Unavailable(f"tables[{place}]: cannot be served now: {unserved}")
             raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
 
 
@@ -226,7 +228,7 @@ def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
     ``languages`` are those of the documents; empty if these are to be detected too.
     """
     pairs = [*snapshot.views, *snapshot.unserved]
-    joined = {one for pair in pairs if not set(pair).isdisjoint(languages) for one in pair}
+    joined = {language for pair in pairs if not set(pair).isdisjoint(languages) for language in pair}
     for pair, unserved in snapshot.unserved.items():
         if in_background() and not (languages and joined.isdisjoint(pair)):
             raise Unavailable(f"a language cannot be detected now: {unserved}")

@@ -78,7 +78,7 @@ class Pivots:
     """The views by way of a third language that searches of one snapshot used last; they end with it. Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[View | None, View, View], PivotView] = {}
+        self._pivots: dict[tuple[View | None, View, View], PivotView] = {}
         self._composed: Composed = {}
         self._forgotten: WeakSet[View] = WeakSet()
         self._lock = Lock()
@@ -87,22 +87,22 @@ class Pivots:
         """The same object for the same views: caches recognise its tables by identity."""
         key = (direct, first, second)
         with self._lock:
-            pivot = self._kept.pop(key, None) or _pivoted(direct, first, second, self._composed)
+            pivot = self._pivots.pop(key, None) or _compose_pivot(direct, first, second, self._composed)
             if not any(view in self._forgotten for view in key):
-                self._kept[key] = pivot
-            if len(self._kept) > _PIVOTS:
-                del self._kept[next(iter(self._kept))]
+                self._pivots[key] = pivot
+            if len(self._pivots) > _PIVOTS:
+                del self._pivots[next(iter(self._pivots))]
         return pivot
 
     def forget(self, *views: View) -> None:
         """Let go of these views; a request that still has one may go on with it."""
         with self._lock:
             self._forgotten.update(views)
-            for key in [key for key in self._kept if not set(key).isdisjoint(views)]:
-                del self._kept[key]
+            for key in [key for key in self._pivots if not set(key).isdisjoint(views)]:
+                del self._pivots[key]
 
 
-def _pivoted(direct: View | None, first: View, second: View, cache: Composed) -> PivotView:
+def _compose_pivot(direct: View | None, first: View, second: View, cache: Composed) -> PivotView:
     before = () if direct is None else direct.members
     offset = len(before) + len(first.members)
     surface, analysed = (Pivot(*two, offset, cache) for two in zip(_sides(first), _sides(second), strict=True))

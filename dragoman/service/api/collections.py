@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
 from dragoman.engine.core.names import ID_CHARS
-from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.worker import Cancelled
 from dragoman.files.streams import gzip_stream
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body

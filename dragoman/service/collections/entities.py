@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
 from dragoman.engine.core.errors import ClientDisconnected, NotInstalled, ServiceError, TooManyRequests, Unavailable
-from dragoman.engine.models.gathering import gathered
+from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.tagging import Tagging
 from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
@@ -269,7 +269,7 @@ class Entities:
         started, place = time.monotonic(), (document.key, document.generation)
         try:
             underway = Tagging(self._models.worker, "ner", list(document.fields.values()), background=True)
-            gathered(underway.futures, self._seconds, lambda: self._closing)
+            gather(underway.futures, self._seconds, lambda: self._closing)
         except ClientDisconnected:
             raise _Closing from None
         except (TooManyRequests, Unavailable) as fault:

@@ -18,8 +18,8 @@ from fastapi import Request
 from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable, classify
-from dragoman.engine.core.turns import Turn, Turns, held
-from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.core.turns import Turn, Turns, hold_turn
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.settings import Settings
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Threads:
 
         def start() -> T:
             try:
-                with held(Turn(self._computing, caller)), deadline(until - time.monotonic(), gone.is_set):
+                with hold_turn(Turn(self._computing, caller)), deadline(until - time.monotonic(), gone.is_set):
                     check()
                     return work(gone.is_set)
             except (DeadlinePassed, WorkCancelled) as fault:

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from dragoman.engine.core.answer import as_json, fields_of
 from dragoman.engine.core.errors import ServiceError
 from dragoman.engine.core.trec import one_collection
-from dragoman.engine.models.batching import Cancelled
-from dragoman.engine.qa.qa import QuestionAnswering
+from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.qa.question_answering import QuestionAnswering
 from dragoman.engine.rerank.request import RerankRequests
 from dragoman.engine.search.request import Method
 from dragoman.engine.search.service import Search

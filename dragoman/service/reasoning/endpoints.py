@@ -14,9 +14,9 @@ from fastapi.responses import StreamingResponse
 
 from dragoman.engine.core.answer import as_json, fields_of
 from dragoman.engine.core.errors import NotInstalled, Unavailable
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.generation import bridge_place
 from dragoman.engine.models.translating import about_bridge
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.reasoning import Underway
 from dragoman.engine.qa.response import ReasonResponse
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
@@ -86,7 +86,7 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
             await wait_for_futures([underway.future], request, until, advice=ADVICE)
     finally:
         underway.generation.cancelled.set()
-    return Response(as_json(underway.finished()), media_type="application/json")
+    return Response(as_json(underway.finish()), media_type="application/json")
 
 
 async def _events(
@@ -98,7 +98,7 @@ async def _events(
             while (piece := await asyncio.wait_for(pieces.get(), max(0.0, until - time.monotonic()))) is not None:
                 yield _event("text", {"text": piece})
         underway.future.result()
-        yield _event("answer", fields_of(underway.finished()))
+        yield _event("answer", fields_of(underway.finish()))
     except TimeoutError:
         late = Unavailable(f"the model took too long; {ADVICE}, or try again")
         yield _event("error", late.body(identifier))

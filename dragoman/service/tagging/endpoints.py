@@ -43,7 +43,7 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
     _check(body.texts, settings)
     until = time.monotonic() + settings.worker.worker_seconds
     model = tagger_model(body.task)
-    info = runtime.models.loaded(model)
+    info = runtime.models.description(model)
     if info is None:
         futures = runtime.models.load(model)
         await wait_for_futures(futures, request, until)

@@ -52,7 +52,7 @@ async def translate(
     runtime.translations.check_configured()
     runtime.translations.check(texts)
     until = time.monotonic() + settings.worker.worker_seconds
-    info = runtime.models.loaded("translator")
+    info = runtime.models.description("translator")
     if info is None:
         futures = runtime.models.load("translator")
         await wait_for_futures(futures, request, until)
@@ -69,7 +69,7 @@ async def translate(
             one.cancel()
     cut = [place for place, one in enumerate(underway) if not one.whole]
     return TranslateResponse(
-        texts=[one.joined() for one in underway],
+        texts=[one.join() for one in underway],
         model=info.name,
         quality=Quality.of(info.quality, body.source, info.measured_on),
         truncated=cut or None,

@@ -20,9 +20,9 @@ from pydantic import BaseModel, ValidationError
 
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, TooLarge, TooManyRequests, Unavailable
 from dragoman.engine.core.turns import waiting_for_models
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import NEARLY
 from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability import tracing
 from dragoman.engine.observability.logs import request_id
 from dragoman.ranking.about import RerankerAbout

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, 
 
 from dragoman.engine.core.limits import DOCUMENTS
 from dragoman.engine.core.priority import in_background
-from dragoman.engine.models.scoring import ScoreRequest, Scores
-from dragoman.engine.models.scoring import Text as ScoredText
+from dragoman.engine.models.scoring import ScoreRequest, Scores, SpannedText
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.attention import Direction, Links
 from dragoman.store.validation import Body, Text
@@ -89,8 +88,8 @@ class ScoreBody(_Body):
     def request(self) -> ScoreRequest:
         """The request that :meth:`of` was called with."""
         return ScoreRequest(
-            ScoredText(self.query.text, self.query.spans),
-            [ScoredText(one.text, one.spans) for one in self.documents],
+            SpannedText(self.query.text, self.query.spans),
+            [SpannedText(one.text, one.spans) for one in self.documents],
             [_links(one.links, one.glossary) for one in self.documents],
         )
 

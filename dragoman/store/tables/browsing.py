@@ -8,7 +8,7 @@ from dragoman import deadline
 from dragoman.engine.core.errors import InvalidRequest, NotFound
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.compiled import CompiledTables, Loaded
-from dragoman.engine.tables.lookup import Lookup, TermLookup, shown
+from dragoman.engine.tables.lookup import Lookup, TermLookup, show_entries
 from dragoman.engine.tables.views import ActiveVersion
 from dragoman.store.tables.contents import (
     EXPORT_FORMATS,
@@ -55,7 +55,7 @@ class TableBrowser:
         chosen = self._chosen(name, version)
         table, written = self.content(chosen)
         sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
-        return shown(self._terms.find(chosen, sides, term), table, written)
+        return show_entries(self._terms.find(chosen, sides, term), table, written)
 
     def terms(
         self, name: str, version: int | None, inverse: bool, prefix: str, cursor: str | None, limit: int
@@ -97,7 +97,7 @@ class TableBrowser:
 
     def content(self, version: ActiveVersion) -> Loaded:
         """The table of a version, in the direction it was uploaded in, and how its entries were written."""
-        return self._files.table(version), self._files.written(version)
+        return self._files.table(version), self._files.written_forms(version)
 
     def info(self, version: ActiveVersion) -> VersionInfo:
         """What is stored about a version.

@@ -72,7 +72,7 @@ class Tables:
         self._serving = True
         self._serve()
         for version in self.registry.snapshot.versions:
-            self._files.opened(version)
+            self._files.open_intact(version)
         if self.registry.snapshot.unserved:
             Thread(target=self._retry_unserved, name="dragoman-tables", daemon=True).start()
 

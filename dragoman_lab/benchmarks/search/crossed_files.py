@@ -57,7 +57,7 @@ def trace_search(folder: str) -> list[str]:
 def main() -> None:
     """Print the files, and how many they are."""
     with tempfile.TemporaryDirectory() as folder:
-        runtime = Runtime(Settings.isolated(data_dir=Path(folder)))
+        runtime = Runtime(Settings.from_defaults(data_dir=Path(folder)))
         runtime.start(serving=False)
         load(runtime)
         runtime.close()

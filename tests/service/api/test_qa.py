@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from dragoman.engine.models import models
-from dragoman.engine.models.reading import spans
+from dragoman.engine.models.readers import find_spans
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
 from tests.service.api.errorbody import check_error
@@ -264,9 +264,9 @@ def test_a_reader_that_takes_too_long_is_not_waited_for(tmp_path: Path, monkeypa
 
     def slow(scorer: Any, parts: Any) -> Any:
         freed.wait(60)
-        return spans(scorer, parts)
+        return find_spans(scorer, parts)
 
-    monkeypatch.setattr(models, "spans", slow)
+    monkeypatch.setattr(models, "find_spans", slow)
     settings = Settings.load(data_dir=tmp_path / "data", reader=str(tiny_reader(tmp_path / "reader")), worker_seconds=1)
     with TestClient(create_app(settings)) as client:
         try:

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.engine.qa.reasoning import split
+from dragoman.engine.qa.reasoning import split_answer
 from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import write_documents
 from tests.service.backbones import tiny_bridge
@@ -83,7 +83,7 @@ def test_a_streamed_answer_comes_in_pieces_and_then_whole(reasoning: Server) -> 
     *pieces, (last, response) = found
     assert last == "answer" and said(response) == said(whole) and response["usage"] == whole["usage"]
     assert pieces and all(name == "text" for name, _ in pieces)
-    assert split("".join(piece["text"] for _, piece in pieces)) == said(whole)
+    assert split_answer("".join(piece["text"] for _, piece in pieces)) == said(whole)
 
 
 def test_documents_are_quoted_and_named(reasoning: Server) -> None:
@@ -252,4 +252,4 @@ def test_without_a_bridge_it_is_503_and_says_how_to_get_one(tmp_path: Path) -> N
     ],
 )
 def test_the_answer_is_the_last_part(text: str, reasoning: str, answer: str) -> None:
-    assert split(text) == (reasoning, answer)
+    assert split_answer(text) == (reasoning, answer)

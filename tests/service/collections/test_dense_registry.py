@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine.models import batching
-from dragoman.engine.models.batches import Item
+from dragoman.engine.models import worker
+from dragoman.engine.models.batches import QueueEntry
 from dragoman.engine.settings import Settings
 from dragoman.indexes.dense import index as dense_index
 from dragoman.service.collections.dense import registry as dense_registry
@@ -41,7 +41,7 @@ def test_a_batch_that_is_done_as_the_wait_for_it_ends_is_embedded(
         wait(futures)
         return outcome
 
-    monkeypatch.setattr(batching, "Item", lambda *fields: Item(*fields, result=DoneAtTimeout()))
+    monkeypatch.setattr(worker, "QueueEntry", lambda *fields: QueueEntry(*fields, result=DoneAtTimeout()))
     monkeypatch.setattr(dense_registry, "wait", wait_then_compute)
     with running(settings) as runtime:
         runtime.collections.create("de", "de")

@@ -114,5 +114,5 @@ def test_an_encoder_of_another_name_is_found_at_the_start_without_any_search(
     other = chosen.replace(encoder="team/other", embed="on_demand")
     with running(other) as runtime:
         file_of(runtime)
-        assert runtime.models.loaded("encoder") is not None
+        assert runtime.models.description("encoder") is not None
     assert read_header(path).encoder.startswith("team/other@2 ")

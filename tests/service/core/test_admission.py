@@ -25,7 +25,7 @@ def test_places_are_free_again_after_a_failure() -> None:
 
 def test_when_to_come_again_is_by_the_pace_of_what_was_done() -> None:
     limit = Limit(4, "texts are waiting")
-    limit.pace.done(2, 10.0)
+    limit.pace.note(2, 10.0)
     with pytest.raises(TooManyRequests) as refused:
         limit.check(taken=3, more=2, before=3)
     assert refused.value.headers["Retry-After"] == "15"

@@ -15,7 +15,7 @@ DONE = st.lists(st.tuples(COUNTS, st.floats(0, 1e6)), max_size=40)
 def paced(done: list[tuple[int, float]]) -> Pace:
     made = Pace()
     for items, seconds in done:
-        made.done(items, seconds)
+        made.note(items, seconds)
     return made
 
 
@@ -60,7 +60,7 @@ def test_many_threads_may_use_it() -> None:
     pace = Pace()
 
     def use(number: int) -> float:
-        pace.done(number % 3, 0.5)
+        pace.note(number % 3, 0.5)
         return pace.wait(number)
 
     with ThreadPoolExecutor(8) as threads:

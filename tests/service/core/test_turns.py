@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
-from dragoman.engine.core.turns import Turn, Turns, caller, held, on_behalf_of, turn, waiting_for_models
+from dragoman.engine.core.turns import Turn, Turns, caller, hold_turn, on_behalf_of, turn, waiting_for_models
 
 
 def test_one_caller_leaves_a_turn_to_another() -> None:
@@ -69,7 +69,7 @@ def test_of_a_caller_who_goes_on_without_a_turn_others_get_theirs() -> None:
 def test_who_waits_for_the_models_lets_others_compute() -> None:
     turns = Turns(1, 1)
     assert turns.take("a").done()
-    with held(Turn(turns, "a")):
+    with hold_turn(Turn(turns, "a")):
         assert caller() == "a"
         with waiting_for_models():
             other = turns.take("b")
@@ -95,6 +95,6 @@ def test_a_block_waits_for_its_turn_and_gives_it_back_whatever_happens() -> None
 def test_work_without_a_turn_has_a_caller_too() -> None:
     with on_behalf_of("a"):
         assert caller() == "a"
-        with held(Turn(Turns(1, 1), "b")):
+        with hold_turn(Turn(Turns(1, 1), "b")):
             assert caller() == "b"
     assert caller() is None

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from dragoman.deadline import check
 from dragoman.engine.core.errors import ClientDisconnected, TooManyRequests, Unavailable
 from dragoman.engine.models.batches import Limits
-from dragoman.engine.models.batching import UNFINISHED, Worker
-from dragoman.engine.models.gathering import gathered
+from dragoman.engine.models.gathering import gather
+from dragoman.engine.models.worker import UNFINISHED, Worker
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ def test_where_a_batch_is_padded_each_item_costs_as_much_as_the_most_expensive()
     assert machine.begun.wait(10)
     futures = worker.submit("t", list("abcdefg"), costs=[1, 2, 3, 10, 4, 50, 1])
     machine.gate.set()
-    gathered([*first, *futures], 10)
+    gather([*first, *futures], 10)
     worker.close()
     assert [texts for task, texts in machine.batches if task == "t"] == [list("abc"), list("de"), ["f"], ["g"]]
 
@@ -74,7 +74,7 @@ def test_items_of_many_clients_share_a_forward_pass() -> None:
         held(machine, worker)
         futures = [worker.submit("t", [letter])[0] for letter in "abcdef"]
         machine.gate.set()
-        assert gathered(futures, 10) == [f"t:{letter.upper()}" for letter in "abcdef"]
+        assert gather(futures, 10) == [f"t:{letter.upper()}" for letter in "abcdef"]
         assert machine.batches[1:] == [("t", ["a", "b", "c", "d"]), ("t", ["e", "f"])]
 
 
@@ -85,7 +85,7 @@ def test_a_long_request_does_not_keep_a_short_one_waiting() -> None:
         short = worker.submit("t", ["short"])
         other = worker.submit("u", ["other"])
         machine.gate.set()
-        gathered([*long, *short, *other], 10)
+        gather([*long, *short, *other], 10)
         assert "short" in machine.batches[1][1]
         assert machine.batches[2] == ("u", ["other"])
 
@@ -95,7 +95,7 @@ def test_a_batch_has_its_limits() -> None:
         held(machine, worker)
         futures = worker.submit("t", ["x" * 50, "abc", "abcd", "abcde"])
         machine.gate.set()
-        gathered(futures, 10)
+        gather(futures, 10)
         assert [texts for _, texts in machine.batches[1:]] == [["x" * 50], ["abc", "abcd"], ["abcde"]]
 
 
@@ -114,7 +114,7 @@ def test_a_batch_is_as_large_as_its_kind_of_task_computes_in_the_given_time(monk
     assert machine.begun.wait(10)
     futures = worker.submit("t", ["x"] * 1100)
     machine.gate.set()
-    gathered([*first, *futures], 10)
+    gather([*first, *futures], 10)
     worker.close()
     sizes = [len(texts) for _, texts in machine.batches]
     assert sizes[:9] == [1] + [40] * 8  # eight characters a second
@@ -144,11 +144,11 @@ def test_a_batch_makes_way_for_an_urgent_task_and_then_ends() -> None:
     other = worker.submit("other", ["x"])
     urgent = worker.submit("urgent", list("abcdef"))
     more = worker.submit("more urgent", ["y"])
-    assert gathered(urgent, 10) == [f"urgent:{letter}" for letter in "abcdef"]
-    assert gathered(more, 10) == ["more urgent:y"]
+    assert gather(urgent, 10) == [f"urgent:{letter}" for letter in "abcdef"]
+    assert gather(more, 10) == ["more urgent:y"]
     assert not long[0].done() and not other[0].done()
     done.set()
-    assert gathered([*long, *other], 10) == ["long:a", "long:b", "other:x"]
+    assert gather([*long, *other], 10) == ["long:a", "long:b", "other:x"]
     assert batches in (
         [("long", 2), ("urgent", 4), ("more urgent", 1), ("urgent", 2), ("other", 1)],
         [("long", 2), ("urgent", 4), ("urgent", 2), ("more urgent", 1), ("other", 1)],
@@ -174,7 +174,7 @@ def test_a_batch_makes_way_no_longer_than_it_is_computed_itself() -> None:
     long = worker.submit("long", ["a"])
     assert begun.wait(10)
     urgent = worker.submit("urgent", list("abcdefghijklmnop"))
-    gathered([*long, *urgent], 60)
+    gather([*long, *urgent], 60)
     worker.close()
     (_, started, ended), *_ = [span for span in spans if span[0] == "long"]
     aside = [end - begin for task, begin, end in spans if task == "urgent" and started < begin and end < ended]
@@ -189,7 +189,7 @@ def test_an_urgent_task_comes_next_but_not_twice_in_a_row() -> None:
     others = worker.submit("other", list("abcd"))
     urgent = worker.submit("urgent", list("abcdef"))
     machine.gate.set()
-    gathered([*first, *others, *urgent], 10)
+    gather([*first, *others, *urgent], 10)
     worker.close()
     assert [task for task, _ in machine.batches[1:]] == ["urgent", "other", "urgent", "other", "urgent"]
 
@@ -199,7 +199,7 @@ def test_of_a_kind_of_task_whose_pace_is_unknown_the_first_batch_is_small() -> N
     worker = Worker(machine, 1000, lambda task: Limits(1000, 160, seconds=2.0))
     futures = worker.submit("t", ["x"] * 100)
     machine.gate.set()
-    gathered(futures, 10)
+    gather(futures, 10)
     worker.close()
     assert len(machine.batches[0][1]) == 20
 
@@ -214,7 +214,7 @@ def test_one_bad_item_fails_alone() -> None:
             futures[1].result(10)
         with pytest.raises(KeyError):
             futures[3].result(10)
-        assert gathered(worker.submit("t", ["c"]), 10) == ["t:C"]
+        assert gather(worker.submit("t", ["c"]), 10) == ["t:C"]
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_again() -> None:
@@ -224,7 +224,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_again() -> None:
         with pytest.raises(TooManyRequests) as refused:
             worker.submit("t", ["c", "d"])
         assert refused.value.headers["Retry-After"] == "1"
-        worker._limit.pace.done(4, 34.0)
+        worker._limit.pace.note(4, 34.0)
         with pytest.raises(TooManyRequests) as refused:
             worker.admit("t", 2)
         assert refused.value.headers["Retry-After"] == "17"  # for the two that wait
@@ -236,7 +236,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_again() -> None:
 def test_a_request_longer_than_the_queue_is_taken_when_nothing_waits() -> None:
     with working(queue=3) as (machine, worker):
         machine.gate.set()
-        assert len(gathered(worker.submit("t", ["a"] * 10), 10)) == 10
+        assert len(gather(worker.submit("t", ["a"] * 10), 10)) == 10
 
 
 def test_cancelled_items_are_never_computed_and_make_room() -> None:
@@ -247,7 +247,7 @@ def test_cancelled_items_are_never_computed_and_make_room() -> None:
             future.cancel()
         stay = worker.submit("t", ["d", "e"])
         machine.gate.set()
-        assert gathered(stay, 10) == ["t:D", "t:E"]
+        assert gather(stay, 10) == ["t:D", "t:E"]
         assert machine.batches[1:] == [("t", ["d", "e"])]
 
 
@@ -256,11 +256,11 @@ def test_a_client_that_goes_away_takes_its_items_along() -> None:
         held(machine, worker)
         futures = worker.submit("t", ["a", "b"])
         with pytest.raises(ClientDisconnected, match="client disconnected"):
-            gathered(futures, 10, cancelled=lambda: True)
+            gather(futures, 10, cancelled=lambda: True)
         with pytest.raises(Unavailable, match=r"longer than 0\.01 seconds"):
-            gathered(worker.submit("t", ["c"]), 0.01)
+            gather(worker.submit("t", ["c"]), 0.01)
         machine.gate.set()
-        gathered(worker.submit("t", ["d"]), 10)
+        gather(worker.submit("t", ["d"]), 10)
         assert machine.batches[1:] == [("t", ["d"])]
 
 
@@ -270,7 +270,7 @@ def test_background_work_gives_way_but_is_not_starved() -> None:
         background = worker.submit("slow", ["b"] * 3, background=True)
         asked = worker.submit("t", ["a"] * 16)
         machine.gate.set()
-        gathered([*background, *asked], 10)
+        gather([*background, *asked], 10)
         order = [task for task, _ in machine.batches[1:]]
         assert order[0] == "t"
         assert 5 <= order.index("slow") <= 9
@@ -300,8 +300,8 @@ def test_unfinished_items_go_on_before_new_ones_and_give_way_to_other_tasks() ->
         long = worker.submit("count", [[60]])[0]
         short = [worker.submit("count", [[3]])[0] for _ in range(7)]
         others = [worker.submit("upper", [letter])[0] for letter in "abc"]
-        assert gathered(others, 20) == list("ABC") and not long.done()
-        gathered([long, *short], 20)
+        assert gather(others, 20) == list("ABC") and not long.done()
+        gather([long, *short], 20)
     finally:
         worker.close()
     counts = [items for task, items in machine.batches if task == "count"]
@@ -318,12 +318,12 @@ def test_background_items_that_were_begun_wait_for_live_ones_and_fill_their_batc
             time.sleep(0.001)
         begun = len(machine.batches)
         live = [worker.submit("count", [[10]])[0] for _ in range(2)]
-        gathered(live, 20)
+        gather(live, 20)
         mixed = machine.batches[begun : begun + 12]
         assert len(machine.batches) - begun < 20, (
             "live items need 10 batches of their own, and one in eight is not theirs"
         )
-        gathered(background, 60)
+        gather(background, 60)
     finally:
         worker.close()
     assert any(len(items) == 4 for _, items in mixed), "where live items leave room, begun ones go on"
@@ -361,7 +361,7 @@ def test_closing_fails_what_waits_and_takes_nothing_more() -> None:
 def test_a_wrong_number_of_results_is_a_fault_and_not_a_hang() -> None:
     worker = Worker(lambda task, texts: ["one"], 10, lambda task: Limits(4, 100))
     with pytest.raises(Exception, match="1 results for 2 texts"):
-        gathered(worker.submit("t", ["a", "b"]), 10)
+        gather(worker.submit("t", ["a", "b"]), 10)
     worker.close()
 
 
@@ -397,7 +397,7 @@ def _check(task: str, text: str, future: Any) -> None:
 def test_a_thread_that_is_left_at_its_work_is_left_with_the_process(seconds: float, status: int) -> None:
     program = f"""
 import time
-from dragoman.engine.models import batching as worker
+from dragoman.engine.models import abandoned, worker
 worker._WAIT_SECONDS = 0.2
 working = worker.Worker(lambda task, items: time.sleep({seconds}) or items, 10, lambda task: worker.Limits(1, 1))
 working.submit("task", ["item"])
@@ -405,7 +405,7 @@ while working.waiting():
     time.sleep(0.01)
 working.close()
 print("closed")
-worker.exit_if_computing(3)
+abandoned.exit_if_computing(3)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (status, "closed\n"), done.stderr

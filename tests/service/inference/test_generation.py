@@ -11,8 +11,8 @@ import pytest
 
 from dragoman.engine.core.errors import InternalError
 from dragoman.engine.models.batches import Limits
-from dragoman.engine.models.batching import Worker
-from dragoman.engine.models.generation import Generate, Generation, generated
+from dragoman.engine.models.generation import Generate, Generation, advance_generations
+from dragoman.engine.models.worker import Worker
 from dragoman.reasoning.layalign.decoding import Decoder
 from tests.reasoning.layalign.test_decoding import READER, alone, streams
 from tests.reasoning.layalign.tiny import joined, llm
@@ -23,7 +23,7 @@ def test_an_answer_that_fails_fails_alone() -> None:
     reasoner: Any = SimpleNamespace(decoder=Decoder(model, READER), text=lambda tokens: " ".join(map(str, tokens)))
     good = [replace(one, limit=9) for one in streams(5, 3)]
     bad = replace(streams(1, 8)[0], limit=9, temperature=math.nan)  # whose tokens cannot be drawn
-    worker = Worker(lambda _, items: generated(reasoner, items), 100, lambda _: Limits(32, 10_000))
+    worker = Worker(lambda _, items: advance_generations(reasoner, items), 100, lambda _: Limits(32, 10_000))
     try:
         every = [good[0], good[1], bad, *good[2:]]
         futures = worker.submit(Generate(), [Generation(one) for one in every], costs=[1] * len(every))

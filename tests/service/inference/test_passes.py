@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.engine.models.models import Encode, Score, _is_urgent
-from dragoman.engine.models.reading import _in_passes
+from dragoman.engine.models.readers import _in_passes
 from dragoman.engine.models.tagging import SHORT_QUERY, Tagging
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dragoman.engine.models.batches import Limits
-from dragoman.engine.models.batching import Worker
-from dragoman.engine.models.gathering import gathered
+from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.tagging import Tagging
+from dragoman.engine.models.worker import Worker
 from dragoman.lexicon.text.passages import PASSAGE_LENGTH
 from dragoman.tagging.tagger import Tag
 
@@ -38,7 +38,7 @@ def worker() -> Iterator[Worker]:
 def test_tags_stand_at_their_places_in_whole_texts(worker: Worker) -> None:
     texts = [" Anna ging. " + "x" * 3_000 + " Berta", "", "\n", "Anna", "、" * 1_000 + "B"]
     underway = Tagging(worker, "ner", texts)
-    gathered(underway.futures, 60)
+    gather(underway.futures, 60)
     for text, tags in zip(texts, underway.results(), strict=True):
         assert [tag.start for tag in tags] == [place for place, letter in enumerate(text) if letter.isupper()]
         assert all(text[tag.start : tag.end] == tag.text for tag in tags)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.models import models
-from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.service.app import create_app

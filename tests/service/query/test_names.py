@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.engine.query.translation import QueryName, Translated, kept_names
+from dragoman.engine.query.description import kept_names
+from dragoman.engine.query.translation import QueryName, Translated
 from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery
 
 TEXT = "Rice by the Sea of Japan, said Rice of Bush"

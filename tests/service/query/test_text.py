@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Barrier, Thread
 from typing import Any
 
-from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.lexicon.text.tokens import PlainAnalysis
 
 

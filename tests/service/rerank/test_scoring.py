@@ -9,8 +9,8 @@ import pytest
 
 from dragoman.engine.core.errors import ClientDisconnected, TooManyRequests, Unavailable
 from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.query.analysed_text import AnalysedText
+from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.indexes.analysis.pipeline import analysis

@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from dragoman.engine.models import loading
-from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
 from tests.service.job_client import finished, read, submit

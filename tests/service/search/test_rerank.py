@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import WordAnalysis

@@ -13,8 +13,9 @@ import regex
 
 from dragoman.deadline import check
 from dragoman.engine.core.numbers import significant
-from dragoman.engine.query.translation import Translated, query_term
-from dragoman.engine.search.ranked import Part, RankedDocument
+from dragoman.engine.query.description import query_term
+from dragoman.engine.query.translation import Translated
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
 from dragoman.engine.search.response import Contribution, Highlight, MatchKind, TextField
 from dragoman.engine.search.shown.places import Key, Work, keys_of, likely_places
 from dragoman.engine.search.shown.snippets import (
@@ -25,7 +26,7 @@ from dragoman.engine.search.shown.snippets import (
     best_window,
     inside,
     sentence_window,
-    value,
+    window_value,
 )
 from dragoman.indexes.analysis.languages import has_words_among_terms
 from dragoman.indexes.explanation import explain, rarity
@@ -73,15 +74,15 @@ class Excerpt:
 class Evidence:
     """Finds the evidence in the documents of one BM25 ranking."""
 
-    def __init__(self, text: str, part: Part, work: Work) -> None:
-        query, statistics = part.translated.query, part.statistics
+    def __init__(self, text: str, ranking: CollectionRanking, work: Work) -> None:
+        query, statistics = ranking.translated.query, ranking.statistics
         self._text = text
-        self._translated = part.translated
+        self._translated = ranking.translated
         self._statistics = statistics
         self._work = work
-        words = query.method == "smt" and not has_words_among_terms(part.translated.language)
+        words = query.method == "smt" and not has_words_among_terms(ranking.translated.language)
         self._form: Literal["term", "word"] = "word" if words else "term"
-        self._evidence = _as_evidence(part.translated)
+        self._evidence = _as_evidence(ranking.translated)
         self._matcher = Matcher(self._evidence, self._form, statistics.frequencies)
         self._found_keys: list[Key] | None = None
         self._importance = [group.weight * rarity(group, statistics, query.method != "smt") for group in query.groups]
@@ -105,9 +106,9 @@ class Evidence:
 
     def _of_whole(self, document: RankedDocument, explained: bool) -> Shown:
         title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
-        own = _after(tokens, len(document.whole.text) - len(text))
-        matches = self._matcher.matches(own)
-        window = best_window(text, own, matches, self._importance, around=_around(document))
+        text_tokens = _after(tokens, len(document.whole.text) - len(text))
+        matches = self._matcher.matches(text_tokens)
+        window = best_window(text, text_tokens, matches, self._importance, around=_around(document))
         shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
         in_title = self._matcher.matches([token for token in tokens if token.end <= len(title)])
         shown.highlights = [
@@ -138,8 +139,8 @@ class Evidence:
             local = None if around is None else Window(around.start - excerpt.start, around.end - excerpt.start)
             window = best_window(excerpt.text, excerpt.tokens, matches, self._importance, around=local)
             near = inside(matches, window)
-            if (valued := value(near, self._importance)) > worth:
-                worth, best = valued, (excerpt, near)
+            if (near_value := window_value(near, self._importance)) > worth:
+                worth, best = near_value, (excerpt, near)
                 shown.snippet, shown.start = excerpt.text[window.start : window.end], excerpt.start + window.start
         shown.highlights = self._highlights("title", title, 0, in_title, shown)
         if best is not None:
@@ -192,10 +193,10 @@ class Evidence:
         )
 
     def _contributions(self, tokens: Sequence[Token]) -> list[Contribution]:
-        kept = [token for token in tokens if token.term]
+        searched_tokens = [token for token in tokens if token.term]
         translated = self._translated
-        counts = self._matcher.counts(kept)
-        scores = explain(translated.query, self._statistics, counts, len(kept), translated.bm25)
+        counts = self._matcher.counts(searched_tokens)
+        scores = explain(translated.query, self._statistics, counts, len(searched_tokens), translated.bm25)
         return [
             Contribution(query_term=query_term(self._text, group), **asdict(score))
             for group, score in zip(translated.query.groups, scores, strict=True)
@@ -243,15 +244,15 @@ def _around(document: RankedDocument) -> Window | None:
 
 def _cut_before(text: str) -> tuple[int, bool]:
     """Where the first sentence or word of a part begins, and whether it is unsure that there is one."""
-    found = SENTENCE_END.search(text, 0, _EDGE) or _SPACE.search(text, 0, _EDGE)
-    return (found.end(), False) if found else (0, True)
+    border = SENTENCE_END.search(text, 0, _EDGE) or _SPACE.search(text, 0, _EDGE)
+    return (border.end(), False) if border else (0, True)
 
 
 def _cut_after(text: str, start: int) -> tuple[int, bool]:
     """Where the last sentence or word of a part ends, and whether it is unsure that one does."""
     low = max(start, len(text) - _EDGE)
-    ends = [found.end() for found in SENTENCE_END.finditer(text, low)][:-1] or [
-        found.start() for found in _SPACE.finditer(text, low)
+    ends = [border.end() for border in SENTENCE_END.finditer(text, low)][:-1] or [
+        border.start() for border in _SPACE.finditer(text, low)
     ]
     return (ends[-1], False) if ends else (len(text), True)
 
@@ -260,7 +261,9 @@ def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:
     """The tokens from ``start`` on, with offsets relative to it."""
     if not start:
         return tokens
-    return [one._replace(start=one.start - start, end=one.end - start) for one in tokens if one.start >= start]
+    return [
+        token._replace(start=token.start - start, end=token.end - start) for token in tokens if token.start >= start
+    ]
 
 
 def _as_evidence(translated: Translated) -> TranslatedQuery:

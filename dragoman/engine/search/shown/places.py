@@ -97,26 +97,27 @@ class Places:
 def keys_of(translated: Translated, frequencies: Mapping[str, int], importance: Sequence[float]) -> list[Key]:
     """The beginnings of the words that may match a query, for each group the most valuable first, in turn."""
     of_groups = []
-    for number, group in enumerate(translated.query.groups):
+    for index, group in enumerate(translated.query.groups):
         worth: dict[str, float] = {}
         within: set[str] = set()
-        for one in group.alternatives:
-            if frequencies.get(one.term, 0):
-                beginning = _beginning(_written(one.term))
-                worth[beginning] = max(worth.get(beginning, 0.0), one.weight)
-                if one.term.startswith(PART):
+        for alternative in group.alternatives:
+            if frequencies.get(alternative.term, 0):
+                beginning = _beginning(_as_in_text(alternative.term))
+                worth[beginning] = max(worth.get(beginning, 0.0), alternative.weight)
+                if alternative.term.startswith(PART):
                     within.add(beginning)
         if not worth:
             continue
         for word in _words(translated, group.query_word):
             beginning = _beginning(word)
-            if not any(beginning.startswith(one) for one in worth):
+            if not any(beginning.startswith(beginning_of_translation) for beginning_of_translation in worth):
                 worth[beginning] = min(worth.values())
-        ordered = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
-        keys = [Key(text, number, value, text in within) for text, value in ordered]
+        ordered = sorted(worth.items(), key=lambda entry: (-entry[1], entry[0]))
+        keys = [Key(text, index, probability, text in within) for text, probability in ordered]
         of_groups.append(list(enumerate(keys)))
     turns = sorted(
-        (one for keys in of_groups for one in keys), key=lambda one: (one[0], -one[1].worth * importance[one[1].group])
+        (turn for keys in of_groups for turn in keys),
+        key=lambda turn: (turn[0], -turn[1].worth * importance[turn[1].group]),
     )
     return [key for _, key in turns[:_KEYS]]
 
@@ -127,7 +128,7 @@ def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequenc
     The text is scanned to its end, unless a place with all of them was come by, or ``work`` allows no more.
     """
     places = Places()
-    wanted = {key.group for key in keys}
+    groups = {key.group for key in keys}
     noted = Counter({(key, whole): 0 for key in keys for whole in (True, False)})
     occurrences: set[Occurrence] = set()
     before = ""
@@ -136,10 +137,12 @@ def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequenc
             places.complete = False
             break
         text = before + piece
-        near = sorted(_occurrences(text, start - len(before), document.language, noted), key=lambda one: one.start)
+        near = sorted(
+            _occurrences(text, start - len(before), document.language, noted), key=lambda occurrence: occurrence.start
+        )
         occurrences.update(near)
         places.scanned = start + len(piece)
-        if len(wanted) > 1 and _together(near, wanted):
+        if len(groups) > 1 and _together(near, groups):
             break
         before = text[-_OVERLAP:]
     worth = {
@@ -149,7 +152,7 @@ def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequenc
         * (1.0 if count < _OCCURRENCES else _EVERYWHERE)
         for (key, whole), count in noted.items()
     }
-    places.starts = _best(sorted(occurrences, key=lambda one: one.start), worth)
+    places.starts = _best(sorted(occurrences, key=lambda occurrence: occurrence.start), worth)
     return places
 
 
@@ -159,11 +162,13 @@ def _best(occurrences: Sequence[Occurrence], worth: Mapping[tuple[Key, bool], fl
     Each group counts once: of a frequent word not all occurrences are known.
     """
     values = []
-    for number, first in enumerate(check_each(occurrences, 100)):
+    for index, first in enumerate(check_each(occurrences, 100)):
         best: dict[int, float] = {}
-        for one in occurrences[number : number + _NEAR]:
-            if one.end - first.start <= SNIPPET_LENGTH:
-                best[one.key.group] = max(best.get(one.key.group, 0.0), worth[one.key, one.whole])
+        for occurrence in occurrences[index : index + _NEAR]:
+            if occurrence.end - first.start <= SNIPPET_LENGTH:
+                best[occurrence.key.group] = max(
+                    best.get(occurrence.key.group, 0.0), worth[occurrence.key, occurrence.whole]
+                )
         values.append((-sum(best.values()), first.start))
     starts: list[int] = []
     for _, start in sorted(values):
@@ -177,9 +182,9 @@ def _best(occurrences: Sequence[Occurrence], worth: Mapping[tuple[Key, bool], fl
 def _together(occurrences: Sequence[Occurrence], groups: set[int]) -> bool:
     """Whether all groups match within one snippet."""
     last: dict[int, int] = {}
-    for one in occurrences:
-        last[one.key.group] = one.start
-        if len(last) == len(groups) and one.end - min(last.values()) <= SNIPPET_LENGTH:
+    for occurrence in occurrences:
+        last[occurrence.key.group] = occurrence.start
+        if len(last) == len(groups) and occurrence.end - min(last.values()) <= SNIPPET_LENGTH:
             return True
     return False
 
@@ -203,7 +208,7 @@ def _occurrences(text: str, offset: int, language: str, noted: Counter[tuple[Key
                 at = folded.find(key.text, at + length)
 
 
-def _written(term: str) -> str:
+def _as_in_text(term: str) -> str:
     """How texts have an index term: without what marks it, and a sequence with the spaces of its script."""
     term = term[1:] if term.startswith((PART, *REPEATED)) else term
     return term if _AFTER_SPACE.match(term) else term.replace(" ", "")

@@ -55,11 +55,11 @@ class Matcher:
     ) -> None:
         self._form = form
         self._alternatives: dict[str, list[tuple[int, float, int]]] = {}
-        for number, group in enumerate(query.groups):
+        for index, group in enumerate(query.groups):
             for alternative in group.alternatives:
                 if frequencies is None or frequencies.get(alternative.term):
-                    found = (number, alternative.weight, alternative.origin)
-                    self._alternatives.setdefault(alternative.term, []).append(found)
+                    answer = (index, alternative.weight, alternative.origin)
+                    self._alternatives.setdefault(alternative.term, []).append(answer)
         for answers in self._alternatives.values():
             answers.sort(key=lambda answer: (-answer[1], answer[0]))
             del answers[MOST_OF_A_WORD:]
@@ -76,7 +76,7 @@ class Matcher:
         Pairs with the same document word are ordered by descending probability; one with the same query word is the
         most probable.
         """
-        found: list[Match] = []
+        matches: list[Match] = []
         for place in check_each(self._places(tokens), 100):
             token = tokens[place]
             answers: dict[int, Match] = {}
@@ -85,8 +85,8 @@ class Matcher:
                     if group not in answers or answers[group].probability < probability:
                         start, end = part_of(token, term) if last is token else (token.start, last.end)
                         answers[group] = Match(start, end, group, probability, origin)
-            found += sorted(answers.values(), key=lambda match: -match.probability)
-        return found
+            matches += sorted(answers.values(), key=lambda match: -match.probability)
+        return matches
 
     def counts(self, tokens: Sequence[Token]) -> Counter[str]:
         """How often each alternative occurs in a document's words."""
@@ -116,11 +116,13 @@ class Matcher:
             if term in self._alternatives:
                 yield term, token
             for words in self._sequences.get(term, ()):
-                others = [one for one in tokens[place : place + 2 * len(words)] if one.term][: len(words)]
+                others = [other for other in tokens[place : place + 2 * len(words)] if other.term][: len(words)]
                 if (
                     len(others) == len(words)
-                    and all(word == one.term or word in one.further for word, one in zip(words, others, strict=True))
-                    and not any(one.apart for one in others[1:])
+                    and all(
+                        word == other.term or word in other.further for word, other in zip(words, others, strict=True)
+                    )
+                    and not any(other.apart for other in others[1:])
                 ):
                     yield " ".join(words), others[-1]
 
@@ -150,7 +152,7 @@ def best_window(
     if len(text) <= length:
         return Window(0, len(text))
     if around is not None:
-        low, high = _widened(around, matches, importance, length)
+        low, high = _widen(around, matches, importance, length)
     elif not matches:
         return Window(0, _end(text, tokens, 0, 0, length))
     else:
@@ -176,32 +178,34 @@ def inside(matches: Iterable[Match], window: Window) -> list[Match]:
     return [match for match in matches if window.start <= match.start and match.end <= window.end]
 
 
-def value(matches: Sequence[Match], importance: Sequence[float]) -> float:
+def window_value(matches: Sequence[Match], importance: Sequence[float]) -> float:
     """The value of some matches together, as that of a window."""
-    return _value(range(len(matches)), matches, [one.probability * importance[one.group] for one in matches])
+    return _joint_value(
+        range(len(matches)), matches, [match.probability * importance[match.group] for match in matches]
+    )
 
 
-def _widened(around: Window, matches: Sequence[Match], importance: Sequence[float], length: int) -> tuple[int, int]:
+def _widen(around: Window, matches: Sequence[Match], importance: Sequence[float], length: int) -> tuple[int, int]:
     """Start and end of the most valuable matches that fit into one window together with ``around``."""
 
-    near = [one for one in matches if max(one.end, around.end) - min(one.start, around.start) <= length]
-    worth = [one.probability * importance[one.group] for one in near]
+    near = [match for match in matches if max(match.end, around.end) - min(match.start, around.start) <= length]
+    worth = [match.probability * importance[match.group] for match in near]
     fitting = {
-        low: [number for number, one in enumerate(near) if low <= one.start and one.end <= low + length]
-        for low in (around.start, *(one.start for one in reversed(near) if one.start < around.start))
+        low: [index for index, match in enumerate(near) if low <= match.start and match.end <= low + length]
+        for low in (around.start, *(match.start for match in reversed(near) if match.start < around.start))
     }
-    low = max(fitting, key=lambda low: _value(fitting[low], near, worth))
-    return low, max([around.end, *(near[number].end for number in fitting[low])])
+    low = max(fitting, key=lambda low: _joint_value(fitting[low], near, worth))
+    return low, max([around.end, *(near[index].end for index in fitting[low])])
 
 
-def _value(numbers: Iterable[int], matches: Sequence[Match], worth: Sequence[float]) -> float:
+def _joint_value(indexes: Iterable[int], matches: Sequence[Match], worth: Sequence[float]) -> float:
     """The value of some matches together; further ones of a group count a tenth."""
     best: dict[int, float] = {}
     whole = 0.0
-    for number in numbers:
-        group = matches[number].group
-        best[group] = max(best.get(group, 0.0), worth[number])
-        whole += worth[number]
+    for index in indexes:
+        group = matches[index].group
+        best[group] = max(best.get(group, 0.0), worth[index])
+        whole += worth[index]
     return sum(best.values()) * (1.0 - _REPEAT) + whole * _REPEAT
 
 
@@ -221,7 +225,9 @@ def _densest(matches: Sequence[Match], importance: Sequence[float], length: int)
         last = max(bisect_right(ends, start + length) - 1, first)
         spans.append((total[last + 1] - total[first], first, last))
     finalists = sorted(spans, key=lambda span: (-span[0], span[1]))[:_FINALISTS]
-    _, first, last = max(finalists, key=lambda span: (_value(range(span[1], span[2] + 1), matches, worth), -span[1]))
+    _, first, last = max(
+        finalists, key=lambda span: (_joint_value(range(span[1], span[2] + 1), matches, worth), -span[1])
+    )
     return first, last
 
 
@@ -232,7 +238,7 @@ def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
     if low <= spare // 2:
         return 0
     starts = [token.start for token in tokens]
-    sentences: list[int] = [found.end() for found in SENTENCE_END.finditer(text, max(low - spare, 0), low)]
+    sentences: list[int] = [end.end() for end in SENTENCE_END.finditer(text, max(low - spare, 0), low)]
     for sentence in reversed(sentences):
         at = bisect_left(starts, sentence)
         if at == 0 or tokens[at - 1].end <= sentence:

@@ -57,7 +57,7 @@ class Columns:
             )
         return cls(names.index("source"), names.index("target"))
 
-    def exchanged(self) -> str:
+    def exchange(self) -> str:
         """The list that names source and target the other way round."""
         names = ["_"] * self.needed
         names[self.source], names[self.target] = "target", "source"
@@ -77,10 +77,10 @@ def expand(paths: Sequence[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found = sorted(p for p in path.rglob("*") if p.name.endswith(SUFFIXES) and p.is_file())
-            if not found:
+            files_of_folder = sorted(p for p in path.rglob("*") if p.name.endswith(SUFFIXES) and p.is_file())
+            if not files_of_folder:
                 raise TrainingError(f"{path}: no file in this folder ends in {', '.join(SUFFIXES)}")
-            files.extend(found)
+            files.extend(files_of_folder)
         elif path.exists():
             files.append(path)
         else:
@@ -123,12 +123,14 @@ def check_order(path: Path, columns: Columns, languages: tuple[str, str]) -> Non
         TrainingError: naming the columns that it has; and what :func:`read_pairs` raises.
     """
     witness = Witness(languages, odds_between(*languages))
-    first = [(one, other) for one, other in islice(read_pairs(FileReport(path), columns), ROWS) if one and other]
+    first = [
+        (source, target) for source, target in islice(read_pairs(FileReport(path), columns), ROWS) if source and target
+    ]
     if witness.direction(first) is Direction.SWAPPED:
         raise TrainingError(
             f"{path}: column {columns.source + 1} is to be {languages[0]} and column {columns.target + 1}"
             f" {languages[1]}, but they are evidently the other way round: name them as they are with --columns, such"
-            f" as {columns.exchanged()}, or exchange --source and --target"
+            f" as {columns.exchange()}, or exchange --source and --target"
         )
 
 

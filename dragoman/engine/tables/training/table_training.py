@@ -72,7 +72,7 @@ class TrainingReport:
         }
         lines = [f"{count} sentence pairs left out: {reason}" for reason, count in reasons.items() if count]
         for file in self.files:
-            lines += [f"{file.path}, line {item.line}: {item.reason}" for item in file.rejections]
+            lines += [f"{file.path}, line {rejection.line}: {rejection.reason}" for rejection in file.rejections]
             if file.malformed > len(file.rejections):
                 lines.append(f"{file.path}: {file.malformed - len(file.rejections)} more malformed lines")
         return lines
@@ -148,18 +148,22 @@ def train_table(
     _check(source, target, output, dictionary_weight)
     order = Columns.parse(columns)
     reader = _Reader(_analysis(source, plain), _analysis(target, plain))
-    corpus, given, inverse = expand(parallel), expand(dictionaries), expand(inverse_dictionaries)
-    if not corpus and not given and not inverse:
+    corpus_files, dictionary_files, inverse_files = expand(parallel), expand(dictionaries), expand(inverse_dictionaries)
+    if not corpus_files and not dictionary_files and not inverse_files:
         raise TrainingError("no parallel file given")
     _check_orders(
-        [(corpus, order), (given, Columns.parse("source,target")), (inverse, Columns.parse("target,source"))],
+        [
+            (corpus_files, order),
+            (dictionary_files, Columns.parse("source,target")),
+            (inverse_files, Columns.parse("target,source")),
+        ],
         (source, target),
     )
 
     def pairs() -> Iterator[SentencePair]:
-        yield from reader.pairs(corpus, order, 1.0)
-        yield from reader.pairs(given, Columns.parse("source,target"), dictionary_weight)
-        yield from reader.pairs(inverse, Columns.parse("target,source"), dictionary_weight)
+        yield from reader.pairs(corpus_files, order, 1.0)
+        yield from reader.pairs(dictionary_files, Columns.parse("source,target"), dictionary_weight)
+        yield from reader.pairs(inverse_files, Columns.parse("target,source"), dictionary_weight)
 
     begin = time.perf_counter()
     table = train(pairs(), config or AlignmentConfig(), _Phases(progress, source, target))
@@ -182,7 +186,7 @@ def train_table(
         table.iterations,
         len(table),
         table.pruned,
-        {name: round(value, 3) for name, value in seconds.items()},
+        {name: round(step_seconds, 3) for name, step_seconds in seconds.items()},
     )
 
 

@@ -311,7 +311,7 @@ class DenseCollection:
         """The index, and the identity that the file has for its encoder."""
         try:
             made_by = read_header(self.path).encoder
-            identity = made_by if encoder.made(made_by) else encoder.identity
+            identity = made_by if encoder.recognises(made_by) else encoder.identity
             index, _ = DenseIndex.load(self.path, self._uid, identity, encoder.codec, self._most_state_bytes)
             return index, made_by
         except FileNotFoundError:

@@ -22,9 +22,9 @@ from sqlalchemy import select
 
 from dragoman.engine.core.errors import ClientDisconnected, NotFound, ServiceError, TooManyRequests, Unavailable
 from dragoman.engine.core.turns import waiting_for_models
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo
 from dragoman.engine.models.models import Embed, Models
+from dragoman.engine.models.worker import Cancelled
 from dragoman.indexes.dense.file import DenseHeader, read_header
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
@@ -262,7 +262,7 @@ class DenseIndexes:
             with suppress(NotFound, FileNotFoundError, IndexCorrupt):
                 header = read_header(self._of(id).path)
                 encoder = self._models.encoder()
-                if encoder.made(header.encoder):
+                if encoder.recognises(header.encoder):
                     self._of(id).open(encoder)
 
     def has(self, collection_id: int) -> bool:

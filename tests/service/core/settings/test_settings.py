@@ -49,12 +49,12 @@ def test_isolated_settings_are_the_defaults(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("DRAGOMAN_PORT", "2")
     monkeypatch.delenv("DRAGOMAN_CONFIG")
     assert Settings.load().store.database_url == "sqlite:////of/another.db"
-    settings = Settings.isolated(beam=2)
+    settings = Settings.from_defaults(beam=2)
     assert (settings.store.database_url, settings.server.port, settings.translation.beam) == (None, 8080, 2)
 
 
 def test_replaced_settings_are_validated_and_leave_the_others_and_the_original() -> None:
-    settings = Settings.isolated(port=1, host="localhost", worker_token="sixteen-letters!")
+    settings = Settings.from_defaults(port=1, host="localhost", worker_token="sixteen-letters!")
     changed = settings.replace(port=2, worker_url=None)
     assert (changed.server.port, changed.server.host, changed.worker) == (2, "localhost", settings.worker)
     assert settings.server.port == 1

@@ -51,7 +51,7 @@ def test_every_setting_may_stand_in_the_file(file: Path) -> None:
             lines.setdefault(group, []).append(f"{name} = {written}")
     text = "\n".join(f"[{group}]\n" + "\n".join(keys) for group, keys in lines.items())
     file.write_text(text, encoding="utf-8")
-    assert Settings.load() == Settings.isolated()
+    assert Settings.load() == Settings.from_defaults()
 
 
 def test_the_environment_outranks_the_file_and_what_is_chosen_both(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.translation import Translated
-from dragoman.engine.search.ranked import Part, RankedDocument
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
 from dragoman.engine.search.shown.evidence import Evidence, Shown
 from dragoman.engine.search.shown.places import Work
 from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH, Matcher, best_window, inside
@@ -66,16 +66,16 @@ def document_of(analysis: Counted, text: str, title: str | None = None) -> Ranke
     return document
 
 
-def part_of(query: str, analysis: Counted) -> Part:
+def collection_ranking_of(query: str, analysis: Counted) -> CollectionRanking:
     nothing: Any = None
     tokens = analysis.plain.tokens(query)
     translated = Translated(analysis.language, monolingual(tokens), None, False)
     frequencies = dict.fromkeys((token.term for token in tokens), 1)
-    return Part(nothing, translated, Ranking([], 1.0), Statistics(10, 100.0, frequencies))
+    return CollectionRanking(nothing, translated, Ranking([], 1.0), Statistics(10, 100.0, frequencies))
 
 
 def shown_of(query: str, document: RankedDocument, analysis: Counted, work: Work | None = None) -> Shown:
-    return Evidence(query, part_of(query, analysis), work or Work()).of(document, explained=False)
+    return Evidence(query, collection_ranking_of(query, analysis), work or Work()).of(document, explained=False)
 
 
 def filler(language: str, length: int) -> str:
@@ -135,7 +135,7 @@ def test_a_text_up_to_the_limit_has_the_evidence_of_all_of_it(
     query = " ".join(data.draw(st.lists(st.sampled_from(words), min_size=1, max_size=4)))
     shown = shown_of(query, document_of(analysis, text), analysis)
 
-    part = part_of(query, analysis)
+    part = collection_ranking_of(query, analysis)
     groups = part.translated.query.groups
     matches = Matcher(part.translated.query, "term").matches(tokens)
     importance = [group.weight * rarity(group, part.statistics, False) for group in groups]

@@ -53,14 +53,16 @@ class DenseStage:
         """
         if self._models.failure("encoder") is not None:
             return False
-        filled = [one for one in collections if one.documents]
+        filled = [collection for collection in collections if collection.documents]
         try:
-            found = [self._dense.coverage(one.key, one.generation) for one in filled]
+            coverages = [self._dense.coverage(collection.key, collection.generation) for collection in filled]
         except NotFound:
             return False
-        return bool(filled) and all(one is not None and one.missing == one.failed for one in found)
+        return bool(filled) and all(
+            coverage is not None and coverage.missing == coverage.failed for coverage in coverages
+        )
 
-    def rank(self, found: Retrieval, k: int) -> None:
+    def rank(self, retrieval: Retrieval, k: int) -> None:
         """Rank the ``k`` best documents of all collections; one encoder makes their scores comparable.
 
         Documents without an embedding are embedded first, until the configured timeout. The documents that other
@@ -70,15 +72,15 @@ class DenseStage:
             TooManyRequests: the encoder's queue is full.
             Unavailable: the encoder cannot be loaded, or no document has an embedding yet.
         """
-        encoder = self._models.encoder(found.cancelled)
-        query = self._models.encode(found.query.text, found.cancelled)
-        generations = {one.key: one.generation for one in found.collections}
-        coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, found.cancelled)
-        excess = encoder.means.excess(query.vector, {one for own in found.collections for one in own.languages})
+        encoder = self._models.encoder(retrieval.cancelled)
+        query = self._models.encode(retrieval.query.text, retrieval.cancelled)
+        generations = {collection.key: collection.generation for collection in retrieval.collections}
+        coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, retrieval.cancelled)
+        excess = encoder.means.excess(query.vector, retrieval.languages)
         degraded: list[Degraded] = []
         near: list[_Near] = []
-        by_collection = found.by_collection()
-        for collection in found.collections:
+        by_collection = retrieval.by_collection()
+        for collection in retrieval.collections:
             reached = coverage.get(collection.key)
             if reached is None:
                 reason = f"collection '{collection.name}' was not searched: it has been deleted"
@@ -87,20 +89,20 @@ class DenseStage:
             degraded.extend(_missing(collection.name, reached))
             try:
                 near.extend(
-                    self._near(found, collection, query.vector, k, by_collection.get(collection.key, ()), excess)
+                    self._near(retrieval, collection, query.vector, k, by_collection.get(collection.key, ()), excess)
                 )
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 degraded.append(Degraded.of(STAGE, reason, fault.error_type))
         _check_embedded(coverage.values())
-        _add(found, near, k, encoder.unrelated_cosine)
-        found.degraded += degraded
-        if all(one.states for one in coverage.values() if one.total) and len(query.states):
-            found.encoded = query
+        _add(retrieval, near, k, encoder.unrelated_cosine)
+        retrieval.degraded += degraded
+        if all(reached.states for reached in coverage.values() if reached.total) and len(query.states):
+            retrieval.encoded = query
 
     def _near(
         self,
-        found: Retrieval,
+        retrieval: Retrieval,
         collection: CollectionInfo,
         vector: NDArray[np.float32],
         k: int,
@@ -108,37 +110,39 @@ class DenseStage:
         excess: Mapping[str, float],
     ) -> list[_Near]:
         """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
-        known = {one.key: one for one in ranked}
+        by_key = {document.key: document for document in ranked}
         languages: Mapping[int, str] = {}
-        if found.permitted is not None:
-            permitted = found.permitted.get(collection.key, ())
+        if retrieval.permitted is not None:
+            permitted = retrieval.permitted.get(collection.key, ())
             hits = self._dense.score(collection.key, vector, permitted, collection.generation)
         else:
             fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
             hits = self._dense.search(collection.key, vector, fetched, collection.generation)
             there = {hit.key for hit in hits}
-            if more := [key for key in known if key not in there]:
+            if more := [key for key in by_key if key not in there]:
                 hits += self._dense.score(collection.key, vector, more, collection.generation)
         if len(collection.languages) > 1:
-            languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in known])
-        own = collection.languages[0] if collection.languages else collection.language
+            languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in by_key])
+        default_language = collection.languages[0] if collection.languages else collection.language
         near = []
         for hit in hits:
-            one = known.get(hit.key) or RankedDocument(collection, hit.key, languages.get(hit.key, own))
-            near.append((hit.score - excess.get(one.language, 0.0), one, hit))
+            document = by_key.get(hit.key) or RankedDocument(
+                collection, hit.key, languages.get(hit.key, default_language)
+            )
+            near.append((hit.score - excess.get(document.language, 0.0), document, hit))
         return near
 
-    def maxsim(self, found: Retrieval, most: int) -> dict[int, NDArray[np.float32]] | None:
+    def maxsim(self, retrieval: Retrieval, most: int) -> dict[int, NDArray[np.float32]] | None:
         """MaxSim (subwords,) of the first documents by key; NaN if a document's states are not kept.
 
         None if one of the collections does not keep states any more.
         """
-        assert found.encoded is not None
+        assert retrieval.encoded is not None
         similarities: dict[int, NDArray[np.float32]] = {}
-        for collection, documents in found.by_collection(most).items():
-            keys = [one.key for one in documents]
+        for collection, documents in retrieval.by_collection(most).items():
+            keys = [document.key for document in documents]
             try:
-                rows = self._dense.maxsim(collection, found.encoded, keys)
+                rows = self._dense.maxsim(collection, retrieval.encoded, keys)
             except (NotFound, Unavailable):
                 return None
             if rows is None:
@@ -147,21 +151,21 @@ class DenseStage:
         return similarities
 
 
-def _add(found: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
+def _add(retrieval: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
     """Note the scores, those of the ``k`` nearest with their ranks; ``floor`` is the cosine of unrelated sentences."""
-    for rank, (similarity, one, hit) in enumerate(sorted(near, key=lambda entry: -entry[0]), 1):
-        one.dense = StageScore(hit.score, calibrate(similarity, floor), rank if rank <= k else None)
+    for rank, (similarity, document, hit) in enumerate(sorted(near, key=lambda entry: -entry[0]), 1):
+        document.dense = StageScore(hit.score, calibrate(similarity, floor), rank if rank <= k else None)
         if rank <= k:
-            one.passage = hit
-        if one.bm25 is None:
-            one.score, one.first_stage = similarity, hit.score
-            found.documents.append(one)
+            document.passage = hit
+        if document.bm25 is None:
+            document.score, document.first_stage = similarity, hit.score
+            retrieval.documents.append(document)
 
 
 def _check_embedded(counts: Collection[Coverage]) -> None:
-    total = sum(one.total for one in counts)
-    if total and total == sum(one.missing for one in counts):
-        if total == sum(one.failed for one in counts):
+    total = sum(coverage.total for coverage in counts)
+    if total and total == sum(coverage.missing for coverage in counts):
+        if total == sum(coverage.failed for coverage in counts):
             raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
         raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, NotInstalled, ServiceError
 from dragoman.engine.core.priority import in_background, wait_limit
-from dragoman.engine.models.gathering import gathered
+from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.tagging import Tagging, tagger_place
 from dragoman.engine.query.translation import QueryName
@@ -26,7 +26,7 @@ class NameFinder:
         self._models = models
         self._settings = settings
 
-    def wanted(self, request: SearchQuery) -> bool:
+    def is_needed(self, request: SearchQuery) -> bool:
         """Whether a search finds names: one that needs the models anyway, or that says so itself."""
         if request.names is False or request.method in ("dense", "none", "smt"):
             return False
@@ -38,7 +38,7 @@ class NameFinder:
             return False
         return True
 
-    def find(self, found: Retrieval) -> None:
+    def find(self, retrieval: Retrieval) -> None:
         """Note the names in a query that may stay whole.
 
         Those of persons do so by their words as well. Names of places, organisations and works are mostly made of words
@@ -48,9 +48,9 @@ class NameFinder:
             ServiceError: in background work, they cannot be found now.
         """
         try:
-            self._models.tagger("ner", found.cancelled)
-            underway = Tagging(self._models.worker, "ner", [found.query.text], query=True)
-            gathered(underway.futures, wait_limit(self._settings.worker.worker_seconds), found.cancelled)
+            self._models.tagger("ner", retrieval.cancelled)
+            underway = Tagging(self._models.worker, "ner", [retrieval.query.text], query=True)
+            gather(underway.futures, wait_limit(self._settings.worker.worker_seconds), retrieval.cancelled)
             (tags,) = underway.results()
         except ClientDisconnected:
             raise
@@ -58,6 +58,8 @@ class NameFinder:
             if in_background():
                 raise
             reason = f"names in the query were translated as other words: {fault}"
-            found.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+            retrieval.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
             return
-        found.names = [QueryName(one.start, one.end, one.label == PERSON) for one in tags if one.score >= LEAST_SCORE]
+        retrieval.names = [
+            QueryName(tag.start, tag.end, tag.label == PERSON) for tag in tags if tag.score >= LEAST_SCORE
+        ]

@@ -14,13 +14,13 @@ from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, without_marks
 from dragoman.lexicon.text.tokens import Token
 
 
-def weighted(
+def translate_smt(
     tokens: Sequence[Token], view: View | PivotView | None, source: str, target: str, aside: Callable[[Token], bool]
 ) -> TranslatedQuery:
     """As :func:`~dragoman.lexicon.smt.smt`, with the words that a table has without marks, and documents have."""
     table = view.surface if view is not None else None
     if table is not None and source in OFTEN_WITHOUT_MARKS:
-        tokens = [one if one.word in table else one._replace(word=without_marks(one.word)) for one in tokens]
+        tokens = [token if token.word in table else token._replace(word=without_marks(token.word)) for token in tokens]
     query = smt(tokens, table, aside=aside, sequential=analyser(target).syllables)
     if target not in OFTEN_WITHOUT_MARKS:
         return query
@@ -29,8 +29,8 @@ def weighted(
 
 def _without_marks(group: TermGroup) -> TermGroup:
     weights: dict[tuple[str, int], float] = defaultdict(float)
-    for one in group.alternatives:
-        weights[without_marks(one.term), one.origin] += one.weight
+    for alternative in group.alternatives:
+        weights[without_marks(alternative.term), alternative.origin] += alternative.weight
     return replace(
         group, alternatives=[Alternative(term, weight, origin) for (term, origin), weight in weights.items()]
     )

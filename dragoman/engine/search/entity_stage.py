@@ -28,31 +28,32 @@ class EntityStage:
     def __init__(self, entities: Entities) -> None:
         self._entities = entities
 
-    def limit(self, found: Retrieval) -> None:
+    def limit(self, retrieval: Retrieval) -> None:
         """Limit a search to the documents that hold the names of its request.
 
         Raises:
             InvalidRequest: a name has no letter, a named collection has no entities, or none has.
         """
-        request, language = found.request, found.query.language
+        request, language = retrieval.request, retrieval.query.language
         if request.entities is None:
             return
         for place, name in enumerate(request.entities):
             if not folded(name, language):
                 raise InvalidRequest(f"entities[{place}]: {name!r} has no letter")
-        without = [one.name for one in found.collections if not one.entities]
-        if without and (request.collections is not None or len(without) == len(found.collections)):
+        without = [collection.name for collection in retrieval.collections if not collection.entities]
+        if without and (request.collections is not None or len(without) == len(retrieval.collections)):
             raise InvalidRequest(f"entities: collection {without[0]!r} was made without `entities`")
-        found.collections = [one for one in found.collections if one.entities]
-        found.permitted = {
-            one.key: sorted(self._holding(one, request.entities, language, found.snapshot)) for one in found.collections
+        retrieval.collections = [collection for collection in retrieval.collections if collection.entities]
+        retrieval.permitted = {
+            collection.key: sorted(self._holding(collection, request.entities, language, retrieval.snapshot))
+            for collection in retrieval.collections
         }
-        for one in found.collections:
-            found.degraded += _missing(one.name, self._entities.coverage(one.key))
+        for collection in retrieval.collections:
+            retrieval.degraded += _missing(collection.name, self._entities.coverage(collection.key))
 
     def _holding(self, collection: CollectionInfo, names: Iterable[str], language: str, snapshot: Snapshot) -> set[int]:
         views = [snapshot.view(language, target) for target in collection.languages]
-        found: list[set[int]] = []
+        keys_of_names: list[set[int]] = []
         for name in names:
             translations = {
                 entry.term
@@ -60,28 +61,28 @@ class EntityStage:
                 if view is not None
                 for entry in view.surface.translations(folded(name, language), least_backward=LEAST_PROBABILITY)
             }
-            own = {folded(name, one) for one in (language, *collection.languages)}
-            found.append(self._entities.holding(collection.key, own, translations))
-        return set.intersection(*found)
+            folded_names = {folded(name, searched_language) for searched_language in (language, *collection.languages)}
+            keys_of_names.append(self._entities.holding(collection.key, folded_names, translations))
+        return set.intersection(*keys_of_names)
 
-    def add(self, found: Retrieval) -> None:
+    def add(self, retrieval: Retrieval) -> None:
         """Add the names of documents to their hits, in collections with entities; of long documents the first ones."""
-        chosen = [one for one in found.documents if one.collection.entities]
-        names = self._entities.of([one.key for one in chosen])
+        chosen = [document for document in retrieval.documents if document.collection.entities]
+        names = self._entities.of([document.key for document in chosen])
         for document in check_each(chosen):
             hit, stored = document.hit, document.stored
             hit.entities = None
             generation, mentions = names.get(document.key, (None, []))
             if generation != stored.generation:
                 continue
-            read = [one for one in mentions if one.field == "title" or one.end <= len(stored.text)]
+            read = [mention for mention in mentions if mention.field == "title" or mention.end <= len(stored.text)]
             distinct = _distinct(read, {"title": stored.title or "", "text": stored.text})
-            hit.entities = found.room.fitting("names", hit.rank, distinct[:_MOST], entity_size)
+            hit.entities = retrieval.room.fitting("names", hit.rank, distinct[:_MOST], entity_size)
             if len(read) < len(mentions):
                 reason = f"only names in the first {len(stored.text)} characters of document {stored.id!r} are listed"
-                found.truncated.append(f"{STAGE}: {reason}")
+                retrieval.truncated.append(f"{STAGE}: {reason}")
             if len(distinct) > _MOST:
-                found.truncated.append(
+                retrieval.truncated.append(
                     f"{STAGE}: of document {stored.id!r} {_MOST} of {len(distinct)} names are listed"
                 )
 
@@ -89,11 +90,18 @@ class EntityStage:
 def _distinct(mentions: Iterable[Mention], texts: Mapping[str, str]) -> list[Entity]:
     """The distinct names, each where it stands first."""
     distinct: dict[tuple[str, str], Entity] = {}
-    for one in mentions:
-        text = texts[one.field][one.start : one.end]
+    for mention in mentions:
+        text = texts[mention.field][mention.start : mention.end]
         distinct.setdefault(
-            (text, one.label),
-            Entity(text=text, label=one.label, score=one.score, field=one.field, start=one.start, end=one.end),
+            (text, mention.label),
+            Entity(
+                text=text,
+                label=mention.label,
+                score=mention.score,
+                field=mention.field,
+                start=mention.start,
+                end=mention.end,
+            ),
         )
     return list(distinct.values())
 

@@ -16,7 +16,7 @@ from dragoman.engine.core.priority import in_background, wait_limit
 from dragoman.engine.core.stages import optional
 from dragoman.engine.models.scoring import Scores
 from dragoman.engine.observability.metrics import Metrics
-from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.request import RerankOptions, SearchQuery
 from dragoman.engine.settings import Settings
@@ -69,10 +69,10 @@ class RerankStage:
         return max(1, min(_DEPTH, int(budget / self._seconds_a_document)))
 
     def _note_speed(self, seconds: float, documents: int) -> None:
-        known, found = self._seconds_a_document, seconds / documents
-        self._seconds_a_document = found if known is None else (known + found) / 2
+        before, latest = self._seconds_a_document, seconds / documents
+        self._seconds_a_document = latest if before is None else (before + latest) / 2
 
-    def rerank(self, found: Retrieval, options: RerankOptions) -> None:
+    def rerank(self, retrieval: Retrieval, options: RerankOptions) -> None:
         """Order the best ``options.depth`` documents by the scores of the reranker and the first stage combined.
 
         The others follow in their order. If reranking fails, the order stays and ``degraded`` has the reason;
@@ -84,60 +84,62 @@ class RerankStage:
         """
         result = "degraded"
         try:
-            with found.stage(STAGE), optional():
-                result = self._rerank(found, options)
+            with retrieval.stage(STAGE), optional():
+                result = self._rerank(retrieval, options)
         except (UnknownReranker, ClientDisconnected, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
             if in_background():
                 raise
-            found.degraded.append(_degraded(fault))
+            retrieval.degraded.append(_degradation(fault))
         except Exception as fault:
             logger.error("reranking failed", exc_info=fault)
-            found.degraded.append(_degraded(ServiceError("the reranker failed")))
+            retrieval.degraded.append(_degradation(ServiceError("the reranker failed")))
         self._metrics.rerank(result)
 
-    def _rerank(self, found: Retrieval, options: RerankOptions) -> str:
+    def _rerank(self, retrieval: Retrieval, options: RerankOptions) -> str:
         """``reranked``; ``partial``: some documents could not be scored; or ``nothing``: there are none to rerank."""
         seconds = wait_limit(self._settings.search.rerank_seconds)
         until = time.monotonic() + seconds
-        about = self._reranking.about(found.cancelled, seconds)
+        about = self._reranking.about(retrieval.cancelled, seconds)
         _check_name(options, about)
-        chosen = found.documents[: options.depth]
-        if found.request.rerank is None:  # the model was not measured within one language
-            language = found.query.language
+        chosen = retrieval.documents[: options.depth]
+        if retrieval.request.rerank is None:  # the model was not measured within one language
+            language = retrieval.query.language
             without = {f"{language}-{language}", *about.not_for}
-            if {f"{language}-{one.language}" for one in chosen} <= without:
+            if {f"{language}-{document.language}" for document in chosen} <= without:
                 chosen = []  # mixed with other hits they are reranked too, or they would all follow those
         if not chosen:
             return "nothing"
         seconds = max(0.001, until - time.monotonic())
         started = time.monotonic()
         pending = self._reranking.begin(
-            found.query, [one.whole for one in chosen], found.snapshot, seconds, found.cancelled
+            retrieval.query, [document.whole for document in chosen], retrieval.snapshot, seconds, retrieval.cancelled
         )
-        scores = pending.result(until, found.cancelled)
+        scores = pending.result(until, retrieval.cancelled)
         self._note_speed(time.monotonic() - started, len(chosen))
         _check_name(options, scores.about)
-        _reorder(found, chosen, scores, self._joining(found, scores.about))
-        beginnings = {number for number, one in enumerate(chosen) if not one.stored.complete}
-        cut = [chosen[number].stored.id for number in sorted(beginnings.union(scores.truncated))]
-        found.truncated += [f"rerank: of document {id!r} only the beginning was read" for id in cut]
+        _reorder(retrieval, chosen, scores, self._joining(retrieval, scores.about))
+        beginnings = {index for index, document in enumerate(chosen) if not document.stored.complete}
+        cut = [chosen[index].stored.id for index in sorted(beginnings.union(scores.truncated))]
+        retrieval.truncated += [f"rerank: of document {id!r} only the beginning was read" for id in cut]
         if scores.query_cut:
-            found.truncated.append("rerank: only the beginning of the query was read, to leave room for the documents")
+            retrieval.truncated.append(
+                "rerank: only the beginning of the query was read, to leave room for the documents"
+            )
         unscored = scores.values.count(None)
         if unscored:
             reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
-            found.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(scores.failed.values()))}", "partial"))
+            retrieval.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(scores.failed.values()))}", "partial"))
         return "partial" if unscored else "reranked"
 
-    def _joining(self, found: Retrieval, about: RerankerAbout) -> Joining | None:
+    def _joining(self, retrieval: Retrieval, about: RerankerAbout) -> Joining | None:
         """How the first stage's scores join the reranker's; None where nothing was fitted to such scores."""
-        if found.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
+        if retrieval.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
             return None
-        if found.ranked_by in _ATTAINABLE:
+        if retrieval.ranked_by in _ATTAINABLE:
             return partial(interpolate, weight=about.first_stage_weight)
-        return about.hybrid.logits if found.ranked_by == "hybrid" and about.hybrid is not None else None
+        return about.hybrid.logits if retrieval.ranked_by == "hybrid" and about.hybrid is not None else None
 
 
 def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
@@ -145,27 +147,29 @@ def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
         raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
 
 
-def _reorder(found: Retrieval, chosen: Sequence[RankedDocument], scores: Scores, joining: Joining | None) -> None:
+def _reorder(retrieval: Retrieval, chosen: Sequence[RankedDocument], scores: Scores, joining: Joining | None) -> None:
     """Order the scored documents by the reranker's and the first stage's scores combined; ties keep their order.
 
     Without ``joining`` the reranker's scores alone order them. The others follow, with their scores scaled to be lower.
     """
-    scored = [(one, value) for one, value in zip(chosen, scores.values, strict=True) if value is not None]
+    scored = [(document, score) for document, score in zip(chosen, scores.values, strict=True) if score is not None]
     if not scored:
         return
-    together = np.array([value for _, value in scored])
+    together = np.array([score for _, score in scored])
     if joining is not None:
-        together = joining(together, np.array([one.score for one, _ in scored]))
-    for (one, value), score in zip(scored, together.tolist(), strict=True):
-        one.rerank, one.score = sigmoid(value), sigmoid(score)
-    ordered = [scored[number][0] for number in np.argsort(-together, kind="stable")]
-    others = sorted((one for one in found.documents if one.rerank is None), key=lambda one: -one.score)
-    least, highest = ordered[-1].score, max((one.score for one in others), default=0.0)
+        together = joining(together, np.array([document.score for document, _ in scored]))
+    for (document, score), joined in zip(scored, together.tolist(), strict=True):
+        document.rerank, document.score = sigmoid(score), sigmoid(joined)
+    ordered = [scored[index][0] for index in np.argsort(-together, kind="stable")]
+    others = sorted(
+        (document for document in retrieval.documents if document.rerank is None), key=lambda document: -document.score
+    )
+    least, highest = ordered[-1].score, max((document.score for document in others), default=0.0)
     scale = least / highest if highest > 0 else 0.0
-    for one in others:
-        one.score = min(one.score * scale, least)
-    found.documents = [*ordered, *others]
+    for document in others:
+        document.score = min(document.score * scale, least)
+    retrieval.documents = [*ordered, *others]
 
 
-def _degraded(fault: ServiceError) -> Degraded:
+def _degradation(fault: ServiceError) -> Degraded:
     return Degraded.of(STAGE, f"hits are in first-stage order: {fault}", fault.error_type)

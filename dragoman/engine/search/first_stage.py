@@ -14,9 +14,10 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import in_background
+from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.sounds import Sounds
-from dragoman.engine.query.translation import Translated, translate, without_tables
-from dragoman.engine.search.ranked import Part, RankedDocument, Retrieval, StageScore
+from dragoman.engine.query.translation import Translated, translate
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
 from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
@@ -41,33 +42,38 @@ class FirstStage:
         self._indexes = indexes
         self._analysis = analysis
 
-    def rank(self, found: Retrieval, method: str, k: int) -> None:
+    def rank(self, retrieval: Retrieval, method: str, k: int) -> None:
         """Rank the ``k`` best documents of all collections, with the names of the query kept whole.
 
         Raises:
             Unavailable: there are collections, but none can be searched now. In background work also: a required
                 index is not ready, or a required table is not served.
         """
-        with found.stage("translate"):
-            languages = sorted({language for one in found.collections for language in one.languages})
-            sounds = {one: Sounds(one, partial(self._sounding, found.collections, one)) for one in languages}
-            translations = {one: self._translated(found, method, one, sounds[one]) for one in languages}
-        for one in sounds.values():
-            found.truncated += one.truncated
-            found.degraded += one.degraded
-        degraded = without_tables(found.query.language, translations.values(), found.snapshot)
-        with found.stage(STAGE):
-            parts = self._parts(found, translations, k, degraded)
-            scores = [dict(part.ranking.hits) for part in parts]
-            merged = merge_by_share([(number, part.ranking) for number, part in enumerate(parts)], k)
-            found.documents = [
-                _document(parts[number], key, StageScore(scores[number][key], share, rank))
-                for rank, (number, key, share) in enumerate(merged, 1)
+        with retrieval.stage("translate"):
+            languages = sorted(retrieval.languages)
+            sounds = {
+                language: Sounds(language, partial(self._sounding, retrieval.collections, language))
+                for language in languages
+            }
+            translations = {
+                language: self._translate(retrieval, method, language, sounds[language]) for language in languages
+            }
+        for language_sounds in sounds.values():
+            retrieval.truncated += language_sounds.truncated
+            retrieval.degraded += language_sounds.degraded
+        degraded = without_tables(retrieval.query.language, translations.values(), retrieval.snapshot)
+        with retrieval.stage(STAGE):
+            rankings = self._rank_collections(retrieval, translations, k, degraded)
+            scores = [dict(ranking.ranking.hits) for ranking in rankings]
+            merged = merge_by_share([(index, ranking.ranking) for index, ranking in enumerate(rankings)], k)
+            retrieval.documents = [
+                _document(rankings[index], key, StageScore(scores[index][key], share, rank))
+                for rank, (index, key, share) in enumerate(merged, 1)
             ]
-        found.translations, found.parts = list(translations.values()), parts
-        found.degraded += degraded
+        retrieval.translations, retrieval.collection_rankings = list(translations.values()), rankings
+        retrieval.degraded += degraded
 
-    def match(self, found: Retrieval) -> None:
+    def match(self, retrieval: Retrieval) -> None:
         """Compare all documents with the words of the query, those that BM25 did not rank as well.
 
         What cannot be compared now is added to ``degraded``.
@@ -75,74 +81,81 @@ class FirstStage:
         Raises:
             Unavailable: in background work, an index is not ready.
         """
-        by_collection = found.by_collection()
+        by_collection = retrieval.by_collection()
         faults: dict[int, Degraded] = {}
-        for part in found.parts:
-            documents, query = by_collection.get(part.collection.key, ()), part.translated.query
+        for ranking in retrieval.collection_rankings:
+            documents, query = by_collection.get(ranking.collection.key, ()), ranking.translated.query
             if not documents:
                 continue
             try:
-                with self._indexes.use(part.collection.key) as index:
-                    keys = [one.key for one in documents]
-                    scores, attainable = index.parts(query, part.translated.language, keys, part.translated.bm25)
+                with self._indexes.use(ranking.collection.key) as index:
+                    keys = [document.key for document in documents]
+                    scores, attainable = index.parts(query, ranking.translated.language, keys, ranking.translated.bm25)
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
-                known = classify(fault) or Unavailable(without_folders(str(fault)))
-                reason = f"collection '{part.collection.name}': hits of dense search have no words compared: {known}"
-                faults[part.collection.key] = Degraded.of(STAGE, reason, known.error_type)
+                error = classify(fault) or Unavailable(without_folders(str(fault)))
+                reason = f"collection '{ranking.collection.name}': hits of dense search have no words compared: {error}"
+                faults[ranking.collection.key] = Degraded.of(STAGE, reason, error.error_type)
                 continue
             weights = np.array([group.weight for group in query.groups])
             totals, linked = (scores @ weights).tolist(), scores >= LEAST_LINK * np.maximum(attainable, _TINY)
             for row in np.flatnonzero(scores.any(1)).tolist():
-                one = documents[row]
-                one.linked = linked[row]
-                if one.bm25 is None:
-                    one.part, one.bm25 = part, StageScore(totals[row], totals[row] / part.ranking.attainable)
-        found.degraded.extend(faults.values())
+                document = documents[row]
+                document.linked = linked[row]
+                if document.bm25 is None:
+                    document.collection_ranking, document.bm25 = (
+                        ranking,
+                        StageScore(totals[row], totals[row] / ranking.ranking.attainable),
+                    )
+        retrieval.degraded.extend(faults.values())
 
-    def _translated(self, found: Retrieval, method: str, language: str, sounds: Sounds) -> Translated:
+    def _translate(self, retrieval: Retrieval, method: str, language: str, sounds: Sounds) -> Translated:
         return translate(
-            found.query,
+            retrieval.query,
             language,
             method,
-            found.snapshot,
+            retrieval.snapshot,
             self._analysis,
             sounds,
-            partial(self._holds, found.collections, language),
-            found.names,
+            partial(self._holds, retrieval.collections, language),
+            retrieval.names,
         )
 
-    def _parts(
-        self, found: Retrieval, translations: Mapping[str, Translated], k: int, degraded: list[Degraded]
-    ) -> list[Part]:
-        parts: list[Part] = []
+    def _rank_collections(
+        self, retrieval: Retrieval, translations: Mapping[str, Translated], k: int, degraded: list[Degraded]
+    ) -> list[CollectionRanking]:
+        rankings: list[CollectionRanking] = []
         faults: list[ServiceError] = []
-        for collection in check_each(found.collections):
+        for collection in check_each(retrieval.collections):
             try:
-                own = None if found.permitted is None else found.permitted.get(collection.key, ())
-                parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k, own))
+                permitted_keys = None if retrieval.permitted is None else retrieval.permitted.get(collection.key, ())
+                rankings.extend(
+                    self._rank_languages(
+                        collection, [translations[language] for language in collection.languages], k, permitted_keys
+                    )
+                )
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
-                known = classify(fault) or Unavailable(without_folders(str(fault)))
-                faults.append(known)
-                reason = f"collection '{collection.name}' was not searched: {known}"
-                degraded.append(Degraded.of(STAGE, reason, known.error_type))
+                error = classify(fault) or Unavailable(without_folders(str(fault)))
+                faults.append(error)
+                reason = f"collection '{collection.name}' was not searched: {error}"
+                degraded.append(Degraded.of(STAGE, reason, error.error_type))
                 continue
             if collection.index_state == IndexState.STALE:
                 reason = f"collection '{collection.name}': the index is stale: {_STALE}"
                 if in_background():
                     raise Unavailable(reason)
                 degraded.append(Degraded.of(STAGE, reason, "stale_index"))
-        if faults and len(faults) == len(found.collections):
+        if faults and len(faults) == len(retrieval.collections):
             raise faults[0]
-        return parts
+        return rankings
 
-    def _ranked(
+    def _rank_languages(
         self, collection: CollectionInfo, translations: Sequence[Translated], k: int, permitted: Sequence[int] | None
-    ) -> list[Part]:
-        parts = []
+    ) -> list[CollectionRanking]:
+        rankings = []
         with self._indexes.use(collection.key) as index:
             for translated in check_each(translations):
                 query, language = translated.query, translated.language
@@ -150,17 +163,17 @@ class FirstStage:
                 if permitted is not None and ranking.hits:
                     ranking = replace(ranking, hits=_best(index, translated, permitted, k))
                 if ranking.hits:
-                    parts.append(Part(collection, translated, ranking, statistics))
-        return parts
+                    rankings.append(CollectionRanking(collection, translated, ranking, statistics))
+        return rankings
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
         """The index terms of all collections that sound like ``term``."""
-        found: dict[str, float] = {}
+        similarities: dict[str, float] = {}
         for collection in check_each(collections):
             if language in collection.languages:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
-                    found.update(index.sounding(language, term))
-        return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+                    similarities.update(index.sounding(language, term))
+        return sorted(similarities.items(), key=lambda entry: (-entry[1], entry[0]))
 
     def _holds(self, collections: Sequence[CollectionInfo], language: str, term: str) -> bool:
         """Whether a collection has an index term of ``language``."""
@@ -172,8 +185,8 @@ class FirstStage:
         return False
 
 
-def _document(part: Part, key: int, bm25: StageScore) -> RankedDocument:
-    return RankedDocument(part.collection, key, part.translated.language, bm25.value, bm25.score, part, bm25)
+def _document(ranking: CollectionRanking, key: int, bm25: StageScore) -> RankedDocument:
+    return RankedDocument(ranking.collection, key, ranking.translated.language, bm25.share, bm25.score, ranking, bm25)
 
 
 def _best(index: LuceneIndex, translated: Translated, keys: Sequence[int], k: int) -> list[Hit]:
@@ -182,5 +195,5 @@ def _best(index: LuceneIndex, translated: Translated, keys: Sequence[int], k: in
         return []
     scores, _ = index.parts(translated.query, translated.language, keys, translated.bm25)
     totals = scores @ np.array([group.weight for group in translated.query.groups])
-    found = sorted((-total, key) for total, key in zip(totals.tolist(), keys, strict=True) if total > 0)
-    return [Hit(key, -total) for total, key in found[:k]]
+    ranked = sorted((-total, key) for total, key in zip(totals.tolist(), keys, strict=True) if total > 0)
+    return [Hit(key, -total) for total, key in ranked[:k]]

@@ -49,8 +49,8 @@ class Glosses:
             return [*title, *self.of_text(hit.snippet, language, hit.snippet_start)]
         before = len(document.whole.text) - len(document.stored.text)
         return [
-            *self._of((one for one in words if one.end < before), language, "title", 0),
-            *self._of((one for one in words if one.start >= before), language, "text", -before),
+            *self._of((token for token in words if token.end < before), language, "title", 0),
+            *self._of((token for token in words if token.start >= before), language, "text", -before),
         ]
 
     def of_text(self, text: str, language: str, offset: int) -> list[Gloss]:
@@ -64,50 +64,52 @@ class Glosses:
         if analyser(language).syllables:
             tokens = units(list(tokens), view.analysed)
         return [
-            Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=found)
+            Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=translations)
             for token in tokens
-            if token.term and token.word not in aside and (found := self._translations(token, language, view))
+            if token.term and token.word not in aside and (translations := self._translations(token, language, view))
         ]
 
     def _translations(self, token: Token, language: str, view: View) -> list[str]:
         cache = _GLOSSES.setdefault(view.analysed, {})
         key = (token.word, token.term)
-        known = cache.get(key)
-        if known is not None:
-            return known
+        cached = cache.get(key)
+        if cached is not None:
+            return cached
         if len(cache) >= _CACHED_WORDS:
             cache.clear()
-        return cache.setdefault(key, self._looked_up(token, language, view))
+        return cache.setdefault(key, self._look_up(token, language, view))
 
-    def _looked_up(self, token: Token, language: str, view: View) -> list[str]:
+    def _look_up(self, token: Token, language: str, view: View) -> list[str]:
         """The translations by P(query term | document term) of the index term, as a search matches it.
 
-        Index terms are stems: each is written as it is in the most probable translation of the word itself, or else of
-        its other forms, or else as any word of the tables with this stem.
+        Index terms are stems. Each is written as it is in the most probable translation of the word itself, else of its
+        other forms. Else it is written as any word of the tables with this stem.
         """
         entries = view.analysed.translations(token.term, best=BEST)
         terms = [entry.term for entry in entries if entry.p_forward >= LEAST_PROBABILITY]
-        written = self._written([token.word], view)
+        written = self._written_forms([token.word], view)
         if not written.keys() >= set(terms):
-            written = self._written(_forms(view.surface.sources, self._analysis(language), token.term), view) | written
+            written = (
+                self._written_forms(_forms(view.surface.sources, self._analysis(language), token.term), view) | written
+            )
         return list(dict.fromkeys(written.get(term) or self._any_word(term, view.surface.targets) for term in terms))
 
-    def _written(self, words: Iterable[str], view: View) -> dict[str, str]:
+    def _written_forms(self, words: Iterable[str], view: View) -> dict[str, str]:
         """The translations of some words, and the words in them, by index term."""
         entries = [entry for word in words for entry in view.surface.translations(word, best=_ENTRIES)]
         analysis = self._analysis(self._language)
         analysis.tokens("\n".join(entry.term for entry in entries))  # at once: the terms of words are cached
-        found: dict[str, str] = {}
+        forms: dict[str, str] = {}
         for entry in sorted(entries, key=lambda entry: -entry.p_forward):
-            tokens = [one for one in analysis.tokens(entry.term) if one.term]
-            for one in tokens:
-                found.setdefault(one.term, one.word)
-            found.setdefault(" ".join(one.term for one in tokens), entry.term)
-        return found
+            tokens = [token for token in analysis.tokens(entry.term) if token.term]
+            for token in tokens:
+                forms.setdefault(token.term, token.word)
+            forms.setdefault(" ".join(token.term for token in tokens), entry.term)
+        return forms
 
     def _any_word(self, term: str, words: Vocabulary) -> str:
         analysis = self._analysis(self._language)
-        return " ".join(min(_forms(words, analysis, one), key=len, default=one) for one in term.split(" "))
+        return " ".join(min(_forms(words, analysis, part), key=len, default=part) for part in term.split(" "))
 
 
 def _forms(words: Vocabulary, analysis: Analysis, term: str) -> list[str]:
@@ -115,11 +117,11 @@ def _forms(words: Vocabulary, analysis: Analysis, term: str) -> list[str]:
     beginning = term[: max(2, len(term) - 1)]
     first = bisect_left(range(len(words)), beginning, key=words.__getitem__)
     near: list[str] = []
-    for number in range(first, min(first + _NEIGHBOURS, len(words))):
-        word = words[number]
+    for index in range(first, min(first + _NEIGHBOURS, len(words))):
+        word = words[index]
         if not word.startswith(beginning):
             break
         if " " not in word:
             near.append(word)
     analysis.tokens("\n".join(near))  # at once: the terms of words are cached
-    return [word for word in near if [one.term for one in analysis.tokens(word)] == [term]]
+    return [word for word in near if [token.term for token in analysis.tokens(word)] == [term]]

@@ -9,10 +9,10 @@ from dataclasses import replace
 from dragoman.deadline import check_each
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 from dragoman.engine.core.priority import in_background
-from dragoman.engine.models.batching import Cancelled
-from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores, Scoring, Text
+from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores, Scoring, SpannedText
+from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.links import lexical_links, linked_words
-from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.lexicon.text.tokens import PART, Analysis, Token
 from dragoman.ranking.about import RerankerAbout
@@ -56,29 +56,29 @@ class Reranking:
         about = self._scoring.about(cancelled, seconds)
         self._scoring.admit(len(documents), seconds)
         shorter = [_readable(document) for document in documents]
-        found = _words_of(shorter, until, cancelled)
-        request = self._request(query, shorter, found, snapshot, about)
+        words_of_documents = _words_of(shorter, until, cancelled)
+        request = self._request(query, shorter, words_of_documents, snapshot, about)
         pending = self._scoring.begin(request, max(_LEAST_SECONDS, until - time.monotonic()))
         most = _links_of_one(len(documents))
-        cut = {number for number, one in enumerate(shorter) if one is not documents[number]}
-        cut |= {number for number, one in enumerate(request.links) if len(one.left) >= most}
-        return replace(pending, finish=lambda: _checked(pending.finish(), about, cut))
+        cut = {index for index, document in enumerate(shorter) if document is not documents[index]}
+        cut |= {index for index, links in enumerate(request.links) if len(links.left) >= most}
+        return replace(pending, finish=lambda: _validate_scores(pending.finish(), about, cut))
 
     def _request(
         self,
         query: AnalysedText,
         documents: Sequence[AnalysedText],
-        found: Sequence[Words],
+        words_of_documents: Sequence[Words],
         snapshot: Snapshot,
         about: RerankerAbout,
     ) -> ScoreRequest:
         language, tokens = query.language, query.tokens[:QUERY_WORDS]
         terms: dict[str, set[str]] = {}
-        for document, words in zip(documents, found, strict=True):
-            own = terms.setdefault(document.language, set())
-            own.update(filter(None, words.terms), *words.further.values())
+        for document, words in zip(documents, words_of_documents, strict=True):
+            document_terms = terms.setdefault(document.language, set())
+            document_terms.update(filter(None, words.terms), *words.further.values())
         references: dict[str, TranslationReference] = {}
-        for target, own in terms.items():
+        for target, document_terms in terms.items():
             if in_background() and (missing := snapshot.missing(language, target)) is not None:
                 raise Unavailable(f"a required table cannot be served now: {missing}")
             view = snapshot.view(language, target)
@@ -88,15 +88,20 @@ class Reranking:
                 view.analysed if view is not None else None,
                 direction=about.direction,
                 glossaries=view.glossaries if view is not None else frozenset(),
-                extra=lexical_links(words_linked, target, view, self._analysis, own) if target != language else None,
+                extra=lexical_links(words_linked, target, view, self._analysis, document_terms)
+                if target != language
+                else None,
             )
         most = _links_of_one(len(documents))
         links = [
             NO_LINKS if about.placebo else references[document.language].links(words, most)
-            for document, words in check_each(zip(documents, found, strict=True))
+            for document, words in check_each(zip(documents, words_of_documents, strict=True))
         ]
-        texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
-        return ScoreRequest(Text(query.text, _words(tokens).spans), texts, links)
+        texts = [
+            SpannedText(document.text, words.spans)
+            for document, words in zip(documents, words_of_documents, strict=True)
+        ]
+        return ScoreRequest(SpannedText(query.text, _words(tokens).spans), texts, links)
 
 
 def _links_of_one(documents: int) -> int:
@@ -111,17 +116,17 @@ def _readable(document: AnalysedText) -> AnalysedText:
 
 
 def _words_of(documents: Sequence[AnalysedText], until: float, cancelled: Cancelled | None) -> list[Words]:
-    found = []
+    words_of_documents = []
     for document in check_each(documents):
         if time.monotonic() >= until:
             raise Unavailable("the documents were not analysed in time")
         if cancelled is not None and cancelled():
             raise ClientDisconnected("the client disconnected")
-        found.append(_words(document.tokens))
-    return found
+        words_of_documents.append(_words(document.tokens))
+    return words_of_documents
 
 
-def _checked(scores: Scores, linked: RerankerAbout, cut: set[int]) -> Scores:
+def _validate_scores(scores: Scores, linked: RerankerAbout, cut: set[int]) -> Scores:
     """The scores, with the documents ``cut`` before scoring added to those that the model truncated.
 
     Raises:

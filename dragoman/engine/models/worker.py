@@ -2,17 +2,15 @@
 
 Requests put items into a bounded queue. While one batch is computed, more items queue up. So batches grow with the
 load, and no request waits for a batch to fill. A batch has items of one task, such as encoding, or translating from
-one language to another. It takes them in turn from all callers, and from all their requests, that wait for the task,
-so that a long request does not delay a short one, nor many those of another caller. Tasks are scheduled round-robin as
-well; urgent ones come first every other time, and a batch of others makes way for them between its parts.
+one language to another. It takes them in turn from all callers, and from all their requests, that wait for the task.
+So a long request does not delay a short one, nor do many requests delay those of another caller. Tasks are scheduled
+round-robin as well. Urgent ones come first every other time. A batch of others makes way for them between its parts.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import os
-import sys
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
@@ -25,7 +23,9 @@ from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.core.turns import caller
-from dragoman.engine.models.batches import Batch, Item, Limits, Paces
+from dragoman.engine.models.abandoned import abandon
+from dragoman.engine.models.batches import Batch, Limits, Paces, QueueEntry
+from dragoman.engine.observability.metrics import task_name
 from dragoman.engine.observability.tracing import current_span, forward_span
 
 logger = logging.getLogger("dragoman")
@@ -43,8 +43,6 @@ _BACKGROUND_INTERVAL = 8
 """Every so many batches one is a background batch, even under load."""
 _SHARE = 8
 """One of so many places in the queue is for the first items of a caller, though the others are taken."""
-_ABANDONED: list[Thread] = []
-"""Threads of closed workers that were still computing."""
 _WAIT_SECONDS = 5.0
 
 
@@ -53,9 +51,9 @@ class Observer(Protocol):
 
     def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
 
-    def refused(self, task: Any, items: int) -> None: ...
+    def count_refused(self, task: Any, items: int) -> None: ...
 
-    def dropped(self, task: Any, items: int) -> None: ...
+    def count_dropped(self, task: Any, items: int) -> None: ...
 
 
 class _NullObserver:
@@ -63,12 +61,12 @@ class _NullObserver:
 
     def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
 
-    def refused(self, task: Any, items: int) -> None: ...
+    def count_refused(self, task: Any, items: int) -> None: ...
 
-    def dropped(self, task: Any, items: int) -> None: ...
+    def count_dropped(self, task: Any, items: int) -> None: ...
 
 
-_Queue = OrderedDict[Hashable, deque[deque[Item]]]
+_Queue = OrderedDict[Hashable, deque[deque[QueueEntry]]]
 """The waiting items by task and request; the next task comes first."""
 
 
@@ -126,20 +124,20 @@ class Worker:
         background = background or in_background()
         priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
         origin = current_span()
-        items = [Item(content, cost, background, caller(), origin) for content, cost in priced]
-        if not items:
+        entries = [QueueEntry(content, cost, background, caller(), origin) for content, cost in priced]
+        if not entries:
             return []
         with self._changed:
-            self._admit(task, len(items), background)
+            self._admit(task, len(entries), background)
             if not background:
-                self._waiting += len(items)
+                self._waiting += len(entries)
             queue = self._background if background else self._request
-            queue.setdefault(task, deque()).append(deque(items))
+            queue.setdefault(task, deque()).append(deque(entries))
             if self._thread is None:
                 self._thread = Thread(target=self._work, name="dragoman-worker", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
-        return [item.result for item in items]
+        return [entry.result for entry in entries]
 
     def admit(self, task: Hashable, items: int) -> None:
         """Check that this many items would be accepted now, before they are prepared.
@@ -153,44 +151,45 @@ class Worker:
 
     def waiting(self) -> dict[Hashable, tuple[int, int]]:
         """The number and total cost of the waiting items, by task."""
-        found: dict[Hashable, tuple[int, int]] = {}
+        totals: dict[Hashable, tuple[int, int]] = {}
         with self._changed:
             for queue in (self._request, self._background):
                 for task, requests in queue.items():
-                    items, cost = found.get(task, (0, 0))
-                    every = [item for request in requests for item in request]
-                    found[task] = (items + len(every), cost + sum(item.cost for item in every))
-        return found
+                    count, cost = totals.get(task, (0, 0))
+                    entries = [entry for request in requests for entry in request]
+                    totals[task] = (count + len(entries), cost + sum(entry.cost for entry in entries))
+        return totals
 
     def computing(self) -> tuple[Hashable, float] | None:
         """The task of the running forward pass, and the seconds since its start; None if there is none."""
-        found = self._computing
-        return None if found is None else (found[0], time.monotonic() - found[1])
+        running = self._computing
+        return None if running is None else (running[0], time.monotonic() - running[1])
 
     def stop(self) -> None:
         """Fail all waiting items, and begin no batch."""
         with self._changed:
             self._closing = True
-            left = [item for queue in (self._request, self._background) for item in _items(queue)]
+            unfinished = [entry for queue in (self._request, self._background) for entry in _entries(queue)]
             self._request.clear()
             self._background.clear()
             self._waiting = 0
             self._changed.notify_all()
-        for item in left:
-            if item.result.running() or item.result.set_running_or_notify_cancel():
-                item.result.set_exception(Unavailable("the service is stopping"))
+        for entry in unfinished:
+            if entry.result.running() or entry.result.set_running_or_notify_cancel():
+                entry.result.set_exception(Unavailable("the service is stopping"))
 
     def close(self, seconds: float | None = None) -> None:
         """Stop, and wait ``seconds`` for the running batch, by default a few.
 
         If the batch takes longer, as loading a model can, its thread is abandoned. Before the process ends,
-        :func:`finish_computing` has to wait for it, or the process has to end with :func:`exit_if_computing`.
+        :func:`~dragoman.engine.models.abandoned.finish_computing` has to wait for it, or the process has to end with
+        :func:`~dragoman.engine.models.abandoned.exit_if_computing`.
         """
         self.stop()
         if self._thread is not None:
             self._thread.join(_WAIT_SECONDS if seconds is None else seconds)
             if self._thread.is_alive():
-                _ABANDONED.append(self._thread)
+                abandon(self._thread)
                 logger.warning("a model is still computing")
 
     def _admit(self, task: Hashable, items: int, background: bool) -> None:
@@ -205,14 +204,14 @@ class Worker:
         except TooManyRequests:
             if self._is_first(items):
                 return
-            self._observer.refused(task, items)
+            self._observer.count_refused(task, items)
             raise
 
     def _is_first(self, items: int) -> bool:
         """Whether they are few, and the only ones of a caller who should not suffer from those who fill the queue."""
         whose = caller()
         few = items <= self._limit.most // _SHARE
-        return few and whose is not None and all(item.caller != whose for item in _items(self._request))
+        return few and whose is not None and all(entry.caller != whose for entry in _entries(self._request))
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
@@ -221,16 +220,16 @@ class Worker:
                 self._work_on(*taken)
             self._computing = None
 
-    def _work_on(self, task: Hashable, items: list[Item]) -> None:
+    def _work_on(self, task: Hashable, entries: list[QueueEntry]) -> None:
         started, aside = time.perf_counter(), self._aside
-        with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
-            unfinished = self._run(task, items)
+        with forward_span(task_name(task), [entry.origin for entry in entries]):
+            unfinished = self._run(task, entries)
             self._continue(task, unfinished)
         seconds = time.perf_counter() - started - (self._aside - aside)
-        cost = sum(item.cost for item in items)
-        self._limit.pace.done(len(items) - len(unfinished), seconds)
-        self._paces.done(task, cost, seconds)
-        self._observer.batch(task, len(items), cost, seconds)
+        cost = sum(entry.cost for entry in entries)
+        self._limit.pace.note(len(entries) - len(unfinished), seconds)
+        self._paces.note(task, cost, seconds)
+        self._observer.batch(task, len(entries), cost, seconds)
 
     def _make_way(self) -> bool:
         """Compute a batch of each urgent task that waits, in the middle of another batch; that one is not cancelled.
@@ -247,8 +246,8 @@ class Worker:
             with self._changed:
                 urgent = [task for task in self._request if self._urgent(task)]
             for task in urgent:
-                if items := self._take_of(task):
-                    self._work_on(task, items)
+                if entries := self._take_of(task):
+                    self._work_on(task, entries)
         finally:
             spent = time.perf_counter() - started
             self._aside += spent
@@ -257,7 +256,7 @@ class Worker:
             self._computing = computing[0], computing[1] + spent
         return False
 
-    def _take(self) -> tuple[Hashable, list[Item]] | None:
+    def _take(self) -> tuple[Hashable, list[QueueEntry]] | None:
         """The next batch, its items marked as running; None when the worker is closed."""
         with self._changed:
             while True:
@@ -269,28 +268,28 @@ class Worker:
                     continue
                 if queue is self._request and not self._last_urgent:
                     self._put_first(next(filter(self._urgent, queue), None))
-                task, items = self._next_batch(queue)
+                task, entries = self._next_batch(queue)
                 self._last_urgent = queue is self._request and self._urgent(task)
                 if queue is self._request:
                     self._count_waiting()
-                if items:
-                    return task, items
+                if entries:
+                    return task, entries
 
-    def _take_of(self, task: Hashable) -> list[Item]:
+    def _take_of(self, task: Hashable) -> list[QueueEntry]:
         with self._changed:
             if self._closing or task not in self._request:
                 return []
             self._put_first(task)
-            _, items = self._next_batch(self._request)
+            _, entries = self._next_batch(self._request)
             self._count_waiting()
-            return items
+            return entries
 
     def _put_first(self, task: Hashable) -> None:
         if task is not None:
             self._request.move_to_end(task, last=False)
 
     def _count_waiting(self) -> None:
-        self._waiting = sum(map(len, (one for requests in self._request.values() for one in requests)))
+        self._waiting = sum(map(len, (request for requests in self._request.values() for request in requests)))
 
     def _next_queue(self) -> _Queue | None:
         if not self._request or (self._background and self._turns >= _BACKGROUND_INTERVAL - 1):
@@ -299,7 +298,7 @@ class Worker:
         self._turns += bool(self._background)
         return self._request
 
-    def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[Item]]:
+    def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[QueueEntry]]:
         """Items taken in turn from callers and their requests, up to a full batch; cancelled ones are dropped.
 
         Where a request leaves room, background items that were begun are computed further.
@@ -313,19 +312,19 @@ class Worker:
                 break
             request = requests[place]
             del requests[place]
-            item = request.popleft()
-            taken[item.caller] += 1
-            if item.result.running() or item.result.set_running_or_notify_cancel():
-                batch.add(item)
+            entry = request.popleft()
+            taken[entry.caller] += 1
+            if entry.result.running() or entry.result.set_running_or_notify_cancel():
+                batch.add(entry)
             else:
-                self._observer.dropped(task, 1)
+                self._observer.count_dropped(task, 1)
             if request:
                 requests.append(request)
         if requests:
             queue[task] = requests
-        elif queue is self._request and batch.items:
+        elif queue is self._request and batch.entries:
             self._add_begun(task, batch)
-        return task, batch.items
+        return task, batch.entries
 
     def _add_begun(self, task: Hashable, batch: Batch) -> None:
         requests = self._background.get(task, deque())
@@ -337,81 +336,62 @@ class Worker:
     def _drop_cancelled(self) -> None:
         for task, requests in self._request.items():
             for request in requests:
-                for item in [item for item in request if item.result.cancelled()]:
-                    request.remove(item)
-                    self._observer.dropped(task, 1)
+                for entry in [entry for entry in request if entry.result.cancelled()]:
+                    request.remove(entry)
+                    self._observer.count_dropped(task, 1)
         for task, requests in list(self._request.items()):
-            kept = deque(request for request in requests if request)
-            if kept:
-                self._request[task] = kept
+            remaining = deque(request for request in requests if request)
+            if remaining:
+                self._request[task] = remaining
             else:
                 del self._request[task]
-        self._waiting = sum(1 for _ in _items(self._request))
+        self._waiting = sum(1 for _ in _entries(self._request))
 
-    def _continue(self, task: Hashable, items: Sequence[Item]) -> None:
+    def _continue(self, task: Hashable, entries: Sequence[QueueEntry]) -> None:
         """Put items that are not finished before all others of their task, background items before those."""
-        if not items:
+        if not entries:
             return
         with self._changed:
             if not self._closing:
-                for item in reversed(items):
-                    self._waiting += not item.background
-                    queue = self._background if item.background else self._request
-                    queue.setdefault(task, deque()).appendleft(deque([item]))
+                for entry in reversed(entries):
+                    self._waiting += not entry.background
+                    queue = self._background if entry.background else self._request
+                    queue.setdefault(task, deque()).appendleft(deque([entry]))
                 return
-        for item in items:
-            item.result.set_exception(Unavailable("the service is stopping"))
+        for entry in entries:
+            entry.result.set_exception(Unavailable("the service is stopping"))
 
-    def _run(self, task: Hashable, items: list[Item]) -> list[Item]:
+    def _run(self, task: Hashable, entries: list[QueueEntry]) -> list[QueueEntry]:
         """Compute a batch, and return its unfinished items.
 
         If it fails, compute its halves, so that only the bad items fail.
         """
-        results = self._results(task, items)
+        results = self._results(task, entries)
         if results is None:  # retried here, after the exception and its memory have been released
-            half = len(items) // 2
-            return self._run(task, items[:half]) + self._run(task, items[half:])
+            half = len(entries) // 2
+            return self._run(task, entries[:half]) + self._run(task, entries[half:])
         unfinished = []
-        for item, result in zip(items, results, strict=True):
+        for entry, result in zip(entries, results, strict=True):
             if result is UNFINISHED:
-                unfinished.append(item)
+                unfinished.append(entry)
             elif isinstance(result, Exception):
-                item.result.set_exception(result)
+                entry.result.set_exception(result)
             else:
-                item.result.set_result(result)
+                entry.result.set_result(result)
         return unfinished
 
-    def _results(self, task: Hashable, items: list[Item]) -> Sequence[Any] | None:
+    def _results(self, task: Hashable, entries: list[QueueEntry]) -> Sequence[Any] | None:
         """One result per item, or the exception that all failed with; None if the halves should be tried."""
         self._computing = (task, time.monotonic())
         try:
-            results = list(self._compute(task, [item.content for item in items]))
-            if len(results) != len(items):
-                raise InternalError(f"{len(results)} results for {len(items)} texts")
+            results = list(self._compute(task, [entry.content for entry in entries]))
+            if len(results) != len(entries):
+                raise InternalError(f"{len(results)} results for {len(entries)} texts")
             return results
         except Exception as fault:
-            logger.warning("%d items failed together: %s", len(items), fault)
-            return [fault] * len(items) if isinstance(fault, ServiceError) or len(items) == 1 else None
+            logger.warning("%d items failed together: %s", len(entries), fault)
+            return [fault] * len(entries) if isinstance(fault, ServiceError) or len(entries) == 1 else None
 
 
-def finish_computing() -> None:
-    """Wait for the threads of closed workers that are still computing, as long as that takes."""
-    while _ABANDONED:
-        _ABANDONED.pop().join()
-
-
-def exit_if_computing(status: int) -> None:
-    """End the process at once if a closed worker's thread is still computing; otherwise do nothing.
-
-    On a normal exit the interpreter would stop the thread inside torch, which aborts the process. Everything to save
-    must have been closed before.
-    """
-    if any(thread.is_alive() for thread in _ABANDONED):
-        logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def _items(queue: _Queue) -> list[Item]:
-    return [item for requests in queue.values() for request in requests for item in request]
+def _entries(queue: _Queue) -> list[QueueEntry]:
+    return [entry for requests in queue.values() for request in requests for entry in request]

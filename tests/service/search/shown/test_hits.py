@@ -9,12 +9,12 @@ import pytest
 from dragoman.deadline import DeadlinePassed, deadline
 from dragoman.engine.core import stages
 from dragoman.engine.core.priority import background
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.search.hits import add_hits
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.room import Room
-from tests.service.search.shown.test_evidence import Counted, document_of, part_of
+from dragoman.engine.search.shown.hits import add_hits
+from tests.service.search.shown.test_evidence import Counted, collection_ranking_of, document_of
 
 TEXT = "Über dem Tal lag Asche. " * 100
 
@@ -28,9 +28,9 @@ def retrieval(hits: int) -> Retrieval:
         document = document_of(analysis, TEXT)
         collection: Any = SimpleNamespace(name="news", key=1)
         document.collection = collection
-        document.part = part = replace(part_of("Asche", analysis), collection=collection)
+        document.collection_ranking = ranking = replace(collection_ranking_of("Asche", analysis), collection=collection)
         search.documents.append(document)
-        search.parts.append(part)
+        search.collection_rankings.append(ranking)
     return search
 
 

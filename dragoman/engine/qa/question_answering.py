@@ -13,19 +13,19 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InternalError, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import Traffic, in_background, wait_limit
 from dragoman.engine.core.turns import Turns, turn
-from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.reading import reader_place
+from dragoman.engine.models.readers import reader_place
+from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.answers import Answers
 from dragoman.engine.qa.request import QaQuery
 from dragoman.engine.qa.response import AnswerDocument, QaResponse, StatementResponse
 from dragoman.engine.qa.statements import Statements
-from dragoman.engine.qa.texts import Asked, Text
+from dragoman.engine.qa.texts import Question, SourceText
+from dragoman.engine.query.description import undecided_message
 from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.query.response import QueryRead
-from dragoman.engine.query.translation import undecided
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.service import Search
@@ -82,7 +82,7 @@ class QuestionAnswering:
         with self._traffic.live():
             if request.context is not None:
                 return self._of_context(request, request.context, request_id, cancelled, snapshot)
-            return self._of_documents(request, self._wanted(request, method), request_id, cancelled, snapshot)
+            return self._of_documents(request, self._passage_search(request, method), request_id, cancelled, snapshot)
 
     def default_method(self, request: QaQuery) -> Method | None:
         """The method by which documents are searched for as of now; None where a context is given.
@@ -90,9 +90,9 @@ class QuestionAnswering:
         Raises:
             NotFound: there is no such collection.
         """
-        return None if request.context is not None else self._search.default_method(self._wanted(request))
+        return None if request.context is not None else self._search.default_method(self._passage_search(request))
 
-    def _wanted(self, request: QaQuery, method: Method | None = None) -> SearchQuery:
+    def _passage_search(self, request: QaQuery, method: Method | None = None) -> SearchQuery:
         """The search for the documents to read."""
         return SearchQuery(
             query=request.asked,
@@ -110,93 +110,97 @@ class QuestionAnswering:
         work = self._work(request)
         reader = work.reader(cancelled)
         degraded: list[Degraded] = []
-        of_context = request.context_language or _detected("context", context, reader, degraded).language
-        asked = self._asked_in(request, of_context, reader, degraded)
-        language = asked.language
+        of_context = request.context_language or _detect("context", context, reader, degraded).language
+        detection = self._question_language(request, of_context, reader, degraded)
+        language = detection.language
         _note_unlearned([(_field(request), language), ("context", of_context)], reader, degraded)
-        text = Text(context, of_context)
+        text = SourceText(context, of_context)
         response = work.response(
             request_id=request_id,
             query=QueryRead(
                 text=request.asked,
                 language=language,
                 detected=request.question_language is None,
-                language_probability=round(asked.probability, 4),
+                language_probability=round(detection.probability, 4),
             ),
             model=reader.name,
             degraded=degraded,
             truncated=[],
         )
         with self._reading([text], cancelled):
-            work.fill(response, reader, self._asked(request, language, snapshot), [text], cancelled)
-        self._metrics.degraded(degraded)
+            work.fill(response, reader, self._question(request, language, snapshot), [text], cancelled)
+        self._metrics.count_degraded(degraded)
         return response
 
     def _of_documents(
         self,
         request: QaQuery,
-        wanted: SearchQuery,
+        search: SearchQuery,
         request_id: str,
         cancelled: Cancelled | None,
         snapshot: Snapshot,
     ) -> Response:
-        found = self._search.retrieve(wanted, cancelled, snapshot)
+        retrieval = self._search.retrieve(search, cancelled, snapshot)
         work = self._work(request)
         response = work.response(
             request_id=request_id,
-            query=found.understood,
+            query=retrieval.understood,
             model=reader_place(self._settings, work.kind).name,
-            passages=[one.hit for one in found.documents],
-            degraded=found.degraded,
-            truncated=found.truncated,
+            passages=[document.hit for document in retrieval.documents],
+            degraded=retrieval.degraded,
+            truncated=retrieval.truncated,
         )
         started = time.perf_counter()
         try:
             reader = work.reader(cancelled)
             response.model = reader.name
-            texts = self._texts(found.documents, response.truncated)
-            languages = [(_field(request), found.query.language)]
-            languages += [("documents", language) for language in sorted({one.language for one in texts})]
+            texts = self._texts(retrieval.documents, response.truncated)
+            languages = [(_field(request), retrieval.query.language)]
+            languages += [("documents", language) for language in sorted({text.language for text in texts})]
             _note_unlearned(languages, reader, response.degraded)
             with self._reading(texts, cancelled):
-                work.fill(response, reader, self._asked(request, found.query.language, snapshot), texts, cancelled)
+                work.fill(
+                    response, reader, self._question(request, retrieval.query.language, snapshot), texts, cancelled
+                )
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
             if in_background():
                 raise
-            self._failed(response, fault)
+            self._note_failure(response, fault)
         except Exception as fault:
             if in_background():
                 raise
             logger.error("reading failed", exc_info=fault)
-            self._failed(response, InternalError("the reader failed"))
+            self._note_failure(response, InternalError("the reader failed"))
         self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
 
-    def _asked_in(self, request: QaQuery, of_context: str, reader: PackedReader, degraded: list[Degraded]) -> Detection:
+    def _question_language(
+        self, request: QaQuery, of_context: str, reader: PackedReader, degraded: list[Degraded]
+    ) -> Detection:
         """The language of the question or statement: given, or most likely that of its context or of a reader."""
         if request.question_language is not None:
-            return Detection.given(request.question_language)
+            return Detection.of_request(request.question_language)
         readers = readers_of(request.reader_languages, self._settings.search.readers)
-        return _detected(_field(request), request.asked, reader, degraded, of_context, readers)
+        return _detect(_field(request), request.asked, reader, degraded, of_context, readers)
 
-    def _reading(self, texts: Sequence[Text], cancelled: Cancelled | None) -> AbstractContextManager[None]:
+    def _reading(self, texts: Sequence[SourceText], cancelled: Cancelled | None) -> AbstractContextManager[None]:
         """A turn to read long texts: more of them in rows at a time take memory, and the worker reads none sooner."""
-        if sum(len(one.text) for one in texts) <= _SHORT_CHARS:
+        if sum(len(text.text) for text in texts) <= _SHORT_CHARS:
             return nullcontext()
         return turn(self._turns, wait_limit(self._settings.worker.worker_seconds), cancelled)
 
     def _work(self, request: QaQuery) -> Answers | Statements:
         return self._answers if request.statement is None else self._statements
 
-    def _asked(self, request: QaQuery, language: str, snapshot: Snapshot) -> Asked:
+    def _question(self, request: QaQuery, language: str, snapshot: Snapshot) -> Question:
         glosses = self._search.glosses(language, snapshot) if request.gloss else None
-        return Asked(_field(request), request.asked, language, glosses)
+        return Question(_field(request), request.asked, language, glosses)
 
-    def _failed(self, response: Response, fault: ServiceError) -> None:
+    def _note_failure(self, response: Response, fault: ServiceError) -> None:
         degraded = Degraded.of(STAGE, f"no passage was read: {fault}", fault.error_type)
-        self._metrics.degraded([degraded])
+        self._metrics.count_degraded([degraded])
         response.degraded.append(degraded)
 
     def _check(self, request: QaQuery) -> None:
@@ -207,25 +211,27 @@ class QuestionAnswering:
             if text is not None and len(text) > most:
                 raise InvalidRequest(f"{name}: {len(text)} characters; at most {most} are allowed")
 
-    def _texts(self, documents: Sequence[RankedDocument], truncated: list[str]) -> list[Text]:
+    def _texts(self, documents: Sequence[RankedDocument], truncated: list[str]) -> list[SourceText]:
         """The texts of documents, as much as a context may have together."""
-        found = []
-        left = self._settings.qa.qa_chars
-        for one in documents:
-            text = one.stored.part(0, left + 1)
-            if len(text) > left:
-                length = one.stored.length()
-                truncated.append(f"{one.hit.collection}/{one.hit.id}: {left} of {length} characters were read")
-            found.append(Text(text[:left], one.stored.language, AnswerDocument.of(one.hit)))
-            left -= len(found[-1].text)
-        return found
+        texts = []
+        remaining = self._settings.qa.qa_chars
+        for document in documents:
+            text = document.stored.part(0, remaining + 1)
+            if len(text) > remaining:
+                length = document.stored.length()
+                truncated.append(
+                    f"{document.hit.collection}/{document.hit.id}: {remaining} of {length} characters were read"
+                )
+            texts.append(SourceText(text[:remaining], document.stored.language, AnswerDocument.of(document.hit)))
+            remaining -= len(texts[-1].text)
+        return texts
 
 
 def _field(request: QaQuery) -> str:
     return "question" if request.statement is None else "statement"
 
 
-def _detected(
+def _detect(
     name: str,
     text: str,
     reader: PackedReader,
@@ -238,10 +244,12 @@ def _detected(
     A question is more often in the language of its context, `likely`, than in another one.
     """
     candidates = {FALLBACK, *reader.languages, *NEIGHBOURS} if reader.languages else {FALLBACK}
-    found = detect(text, candidates, lambda language, word: False, lambda language: float(language == likely), readers)
-    if not found.decided:
-        degraded.append(Degraded.of("detect", f"{name}: {undecided(found.language)}", "undecided"))
-    return found
+    detection = detect(
+        text, candidates, lambda language, word: False, lambda language: float(language == likely), readers
+    )
+    if not detection.decided:
+        degraded.append(Degraded.of("detect", f"{name}: {undecided_message(detection.language)}", "undecided"))
+    return detection
 
 
 def _note_unlearned(languages: Sequence[tuple[str, str]], reader: PackedReader, degraded: list[Degraded]) -> None:

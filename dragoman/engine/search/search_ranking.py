@@ -9,9 +9,9 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.core.stages import optional
-from dragoman.engine.search.bm25 import STAGE as BM25_STAGE
-from dragoman.engine.search.bm25 import FirstStage
-from dragoman.engine.search.dense import STAGE, DenseStage
+from dragoman.engine.search.dense_stage import STAGE, DenseStage
+from dragoman.engine.search.first_stage import STAGE as BM25_STAGE
+from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.late import DEPTH as LATE_DEPTH
 from dragoman.engine.search.late import reorder
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
@@ -40,41 +40,40 @@ class SearchRanking:
         self._fuse = _by_ranks if settings.search.hybrid_fusion == "rrf" else _by_scores
         self._late_weight = settings.search.late_weight if settings.search.late_interaction else 0.0
 
-    def rank(self, found: Retrieval, k: int) -> None:
+    def rank(self, retrieval: Retrieval, k: int) -> None:
         """Rank the ``k`` best documents by the method of the request.
 
         Raises:
             ServiceError: they cannot be ranked now.
         """
-        method = found.ranked_by = found.request.method or "psq"
+        method = retrieval.ranked_by = retrieval.request.method or "psq"
         if method == "hybrid":
-            self._hybrid(found, k)
+            self._hybrid(retrieval, k)
         elif method == "dense":
-            with found.stage("dense"):
-                self._dense.rank(found, k)
-            found.seconds[BM25_STAGE] = found.seconds["dense"]
+            with retrieval.stage("dense"):
+                self._dense.rank(retrieval, k)
+            retrieval.seconds[BM25_STAGE] = retrieval.seconds["dense"]
         else:
-            self._first_stage.rank(found, method, k)
-        del found.documents[k:]
+            self._first_stage.rank(retrieval, method, k)
+        del retrieval.documents[k:]
 
-    def _hybrid(self, found: Retrieval, k: int) -> None:
+    def _hybrid(self, retrieval: Retrieval, k: int) -> None:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
-        languages = {language for collection in found.collections for language in collection.languages}
-        further = DEPTH_A_LANGUAGE * max(0, len(languages) - 1)
+        further = DEPTH_A_LANGUAGE * max(0, len(retrieval.languages) - 1)
         depth = max(k, min(FUSION_DEPTH + further, MOST_FUSED))
         unmatched: ServiceError | None = None
         try:
-            self._first_stage.rank(found, "psq", depth)
+            self._first_stage.rank(retrieval, "psq", depth)
         except Unavailable as fault:
             if in_background():
                 raise
             unmatched = fault
-            found.ranked_by = "dense"
+            retrieval.ranked_by = "dense"
             reason = f"hits are ranked by dense search alone: {fault}"
-            found.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
+            retrieval.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
         try:
-            with found.stage("dense"), optional():
-                self._dense.rank(found, depth)
+            with retrieval.stage("dense"), optional():
+                self._dense.rank(retrieval, depth)
         except (ClientDisconnected, DeadlinePassed, WorkCancelled):
             raise
         except Exception as fault:
@@ -82,28 +81,28 @@ class SearchRanking:
                 raise unmatched from fault
             if in_background() and isinstance(fault, ServiceError):
                 raise
-            found.ranked_by = "psq"
-            found.degraded.append(_without_dense(fault))
-        with found.stage(BM25_STAGE):
-            self._first_stage.match(found)
-            fused = self._fuse(found, self._weight)
-        found.documents = [one for one, _ in fused]
-        for one, score in fused:
-            one.score = one.first_stage = score
-        found.seconds[BM25_STAGE] += found.seconds["dense"]
-        if self._late_weight and found.encoded is not None:
-            self._reorder(found)
+            retrieval.ranked_by = "psq"
+            retrieval.degraded.append(_without_dense(fault))
+        with retrieval.stage(BM25_STAGE):
+            self._first_stage.match(retrieval)
+            fused = self._fuse(retrieval, self._weight)
+        retrieval.documents = [document for document, _ in fused]
+        for document, score in fused:
+            document.score = document.first_stage = score
+        retrieval.seconds[BM25_STAGE] += retrieval.seconds["dense"]
+        if self._late_weight and retrieval.encoded is not None:
+            self._reorder(retrieval)
 
-    def _reorder(self, found: Retrieval) -> None:
+    def _reorder(self, retrieval: Retrieval) -> None:
         """Late interaction, if there is time for it."""
         try:
-            with found.stage("late"), optional():
-                similarities = self._dense.maxsim(found, LATE_DEPTH)
+            with retrieval.stage("late"), optional():
+                similarities = self._dense.maxsim(retrieval, LATE_DEPTH)
                 if similarities is not None:
-                    reorder(found, similarities, self._late_weight)
+                    reorder(retrieval, similarities, self._late_weight)
         except Unavailable as fault:
             reason = f"hits are in the order of their fused scores: {fault}"
-            found.degraded.append(Degraded.of("late", reason, fault.error_type))
+            retrieval.degraded.append(Degraded.of("late", reason, fault.error_type))
 
 
 def _without_dense(fault: Exception) -> Degraded:
@@ -119,30 +118,40 @@ Fused = list[tuple[RankedDocument, float]]
 """Documents with their fused scores, best first."""
 
 
-def _by_scores(found: Retrieval, weight: float) -> Fused:
+def _by_scores(retrieval: Retrieval, weight: float) -> Fused:
     """The convex combination of the shares of the attainable BM25 scores and the calibrated cosines."""
-    untranslated = {one.language for one in found.translations if one.foreign and one.view is None}
+    untranslated = {
+        translated.language for translated in retrieval.translations if translated.foreign and translated.view is None
+    }
     most = max(weight, UNTRANSLATED_WEIGHT) if weight else weight
     shares: dict[RankedDocument, float] = {}
     near: dict[RankedDocument, float] = {}
     weights: dict[RankedDocument, float] = {}
-    for one in found.documents:
-        if one.dense is not None:
-            weights[one] = one.dense.weight = most if one.language in untranslated else weight
-            near[one] = one.dense.value
-        if one.bm25 is not None:
-            one.bm25.weight = 1 - weights.get(one, 0.0)
-            shares[one] = one.bm25.value
+    for document in retrieval.documents:
+        if document.dense is not None:
+            weights[document] = document.dense.weight = most if document.language in untranslated else weight
+            near[document] = document.dense.share
+        if document.bm25 is not None:
+            document.bm25.weight = 1 - weights.get(document, 0.0)
+            shares[document] = document.bm25.share
     return convex(shares, near, weights.__getitem__)
 
 
-def _by_ranks(found: Retrieval, weight: float) -> Fused:
+def _by_ranks(retrieval: Retrieval, weight: float) -> Fused:
     """Weighted reciprocal rank fusion."""
-    by_words = [(one, one.bm25) for one in found.documents if one.bm25 is not None and one.bm25.rank is not None]
-    by_meaning = [(one, one.dense) for one in found.documents if one.dense is not None and one.dense.rank is not None]
+    by_words = [
+        (document, document.bm25)
+        for document in retrieval.documents
+        if document.bm25 is not None and document.bm25.rank is not None
+    ]
+    by_meaning = [
+        (document, document.dense)
+        for document in retrieval.documents
+        if document.dense is not None and document.dense.rank is not None
+    ]
     by_meaning.sort(key=lambda pair: pair[1].rank or 0)
     weights = [1 - weight, weight]
-    for ranking, own in zip((by_words, by_meaning), weights, strict=True):
+    for ranking, ranking_weight in zip((by_words, by_meaning), weights, strict=True):
         for rank, (_, score) in enumerate(ranking, 1):
-            score.value, score.weight = 1 / (RRF_K + rank), own
-    return rrf([[one for one, _ in ranking] for ranking in (by_words, by_meaning)], weights=weights)
+            score.share, score.weight = 1 / (RRF_K + rank), ranking_weight
+    return rrf([[document for document, _ in ranking] for ranking in (by_words, by_meaning)], weights=weights)

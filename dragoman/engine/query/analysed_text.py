@@ -19,7 +19,7 @@ class AnalysedText:
     @property
     def tokens(self) -> list[Token]:
         """Its words in order."""
-        found: list[Token] | None = self.__dict__.get("_tokens")
-        if found is None:  # no cached_property: that of Python 3.11 analyses all texts of all threads one by one
-            found = self.__dict__["_tokens"] = self.analysis(self.language).tokens(self.text)
-        return found
+        tokens: list[Token] | None = self.__dict__.get("_tokens")
+        if tokens is None:  # no cached_property: that of Python 3.11 analyses all texts of all threads one by one
+            tokens = self.__dict__["_tokens"] = self.analysis(self.language).tokens(self.text)
+        return tokens

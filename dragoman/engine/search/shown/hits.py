@@ -1,0 +1,153 @@
+"""Builds hits: documents with the evidence for their match."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dragoman.deadline import check_each
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.stages import optional
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
+from dragoman.engine.search.response import (
+    Fusion,
+    Highlight,
+    Hit,
+    RankedBy,
+    Scores,
+    TextField,
+)
+from dragoman.engine.search.room import contribution_size, highlight_size
+from dragoman.engine.search.shown.evidence import Evidence, Shown, beginning, of_sentence
+from dragoman.engine.search.shown.places import Work
+from dragoman.lexicon.text.passages import Span
+from dragoman.lexicon.text.tokens import Token
+from dragoman.service.collections.texts import StoredText
+
+STAGE = "highlights"
+
+
+def add_hits(retrieval: Retrieval) -> None:
+    """Give the documents of a search their hits; those for which there is no time have no evidence."""
+    rankings = {
+        (ranking.collection.key, ranking.translated.language): ranking for ranking in retrieval.collection_rankings
+    }
+    evidence: dict[int, Evidence] = {}
+    work, hits = Work(), 0
+    retrieval.room.reserve(len(retrieval.documents))
+    try:
+        with optional():
+            for document in check_each(retrieval.documents):
+                ranking = document.collection_ranking or rankings.get(
+                    (document.collection.key, document.stored.language)
+                )
+                if ranking is not None and id(ranking) not in evidence:
+                    evidence[id(ranking)] = Evidence(retrieval.request.query, ranking, work)
+                shown = _show(retrieval, document, evidence[id(ranking)] if ranking is not None else None, work)
+                document.hit = _hit(hits + 1, document, shown, retrieval)
+                hits += 1
+    except Unavailable as fault:
+        effect = f"hits from rank {hits + 1} on have no evidence, and their snippets are their beginnings"
+        retrieval.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.error_type))
+        for rank, document in enumerate(retrieval.documents[hits:], hits + 1):
+            document.hit = _hit(rank, document, Shown(beginning(document.stored.text)), retrieval)
+
+
+def _show(retrieval: Retrieval, document: RankedDocument, evidence: Evidence | None, work: Work) -> Shown:
+    """What is shown of a document; ``evidence`` is None if dense search alone found it."""
+    sentence = document.passage.sentence if document.passage is not None else None
+    explained = retrieval.request.explain and not retrieval.room.short_of("contributions")
+    shown = of_sentence(document, sentence or (0, 0)) if evidence is None else evidence.of(document, explained)
+    if sentence is not None:
+        meant = _meaning(retrieval.request.query, document.stored, sentence)
+        shown.highlights = _in_order([*meant, *shown.highlights])
+    retrieval.truncated += [f"{STAGE}: of document {document.stored.id!r} {limit}" for limit in shown.limits]
+    if retrieval.request.gloss:
+        if evidence is None and document.stored.complete and work.analyse(len(document.whole.text)):
+            shown.tokens = document.whole.tokens
+        document.words = _words(document, shown)
+    document.whole = replace(document.whole)  # without its words, which are many
+    return shown
+
+
+def _words(document: RankedDocument, shown: Shown) -> list[Token] | None:
+    """The words of the title and the snippet; None if they are not known."""
+    if shown.tokens is None:
+        return None
+    before = len(document.whole.text) - len(document.stored.text)
+    start = before + shown.start
+    end = start + len(shown.snippet)
+    return [word for word in shown.tokens if word.end < before or (start <= word.start and word.end <= end)]
+
+
+def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval) -> Hit:
+    stored, request, room = document.stored, retrieval.request, retrieval.room
+    hit = Hit(
+        rank=rank,
+        id=stored.id,
+        collection=document.collection.name,
+        language=stored.language,
+        score=document.score,
+        scores=_scores(document),
+        title=room.title(rank, stored.title),
+        snippet=shown.snippet,
+        snippet_start=shown.start,
+        highlights=room.fitting("highlights", rank, shown.highlights, highlight_size),
+    )
+    if request.explain:
+        hit.contributions = []
+        if retrieval.collection_rankings and shown.tokens is not None:
+            hit.contributions = room.all_or_none("contributions", rank, shown.contributions, contribution_size)
+        if request.method == "hybrid":
+            hit.fusion = _fusion(document)
+    return hit
+
+
+def _fusion(document: RankedDocument) -> Fusion:
+    fused = {"bm25": document.bm25, "dense": document.dense} | (
+        {} if document.late is None else {"late": document.late}
+    )
+    return Fusion(**{stage: _ranked_by(score) for stage, score in fused.items()})
+
+
+def _ranked_by(score: StageScore | None) -> RankedBy | None:
+    """A score that the fused one is made of; None if it is not."""
+    if score is None or score.weight is None:
+        return None
+    return RankedBy(rank=score.rank, score=score.score, value=score.share, weight=score.weight)
+
+
+def _meaning(query: str, document: StoredText, sentence: Span) -> list[Highlight]:
+    """The best sentence, or the title; nothing if the document has been replaced since."""
+    field: TextField = "text" if sentence[1] else "title"
+    text = document.part(*sentence) if sentence[1] else document.title or ""
+    start = sentence[0] if sentence[1] else 0
+    if not text:
+        return []
+    return [
+        Highlight(
+            field=field,
+            start=start,
+            end=start + len(text),
+            match="meaning",
+            document_term=text,
+            query_term=query,
+            probability=None,
+            table=None,
+            version=None,
+        )
+    ]
+
+
+def _in_order(highlights: list[Highlight]) -> list[Highlight]:
+    """Those of the title, then those of the text, each by start; of those that start together the first one first."""
+    return sorted(highlights, key=lambda highlight: (highlight.field == "text", highlight.start))
+
+
+def _scores(document: RankedDocument) -> Scores:
+    scores = Scores(first_stage=document.first_stage, rerank=document.rerank)
+    if document.dense is not None:
+        scores.dense = document.dense.score
+    if document.late is not None:
+        scores.late = document.late.score
+    return scores
