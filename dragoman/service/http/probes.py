@@ -33,7 +33,7 @@ class SharedCheck:
         self._fault: Exception | None = None
         self._running: asyncio.Task[None] | None = None
 
-    async def passed(self) -> None:
+    async def check(self) -> None:
         """Wait for the check, or take the result of less than a second ago; raises what it raised."""
         if self._running is None and time.monotonic() - self._made_at >= self._seconds:
             self._running = asyncio.create_task(self._run())
