@@ -177,7 +177,7 @@ def _database(
     from dragoman.engine.core.errors import NotFound
     from dragoman.engine.settings import DATABASE
     from dragoman.store.data_dir import make_private
-    from dragoman.store.database import opened_store
+    from dragoman.store.database import open_store
 
     place = load_settings(config, data_dir=data_dir, database_url=database_url).store
     notice = ""
@@ -187,7 +187,7 @@ def _database(
         notice = "a new database is made in" if place.data_dir.is_dir() else "a new data directory is made:"
     if place.database_url is None:
         make_private(place.data_dir)
-    with opened_store(place.url) as store:
+    with open_store(place.url) as store:
         if notice:
             _say(f"{notice} {place.data_dir.resolve()}; --data-dir names another folder")
         yield store

@@ -58,7 +58,7 @@ class Embedded:
         self._under_way = 0
         self._closed = False
         self._background = background
-        with ExitStack() as opened, _kept_mask():
+        with ExitStack() as opened, _keep_mask():
             if temporary is not None:
                 opened.enter_context(temporary)
             try:
@@ -227,7 +227,7 @@ class Embedded:
 
 
 @contextmanager
-def _kept_mask() -> Iterator[None]:
+def _keep_mask() -> Iterator[None]:
     """Keep the program's mask of new files, which a service narrows for its own; the folder itself is private."""
     mask = os.umask(0o077)
     os.umask(mask)

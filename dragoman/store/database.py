@@ -166,7 +166,7 @@ def existing_store(url: str) -> Iterator[Store]:
 
 
 @contextmanager
-def opened_store(url: str) -> Iterator[Store]:
+def open_store(url: str) -> Iterator[Store]:
     """As :func:`existing_store`, migrated to the current schema.
 
     Raises:

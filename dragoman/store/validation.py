@@ -66,13 +66,13 @@ _ALTERNATIVES = frozenset({"RerankOptions"})
 
 def describe(errors: Sequence[Any]) -> str:
     """One line for all validation errors, each with its field."""
-    shown = [_describe_one(error) for error in errors[:_REPORTED]]
+    shown = [_describe_error(error) for error in errors[:_REPORTED]]
     if len(errors) > _REPORTED:
         shown.append(f"and {len(errors) - _REPORTED} more")
     return "; ".join(shown)
 
 
-def _describe_one(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     place, *path = error["loc"] or ("body",)
     message = _message(error)
     if place not in _PLACES:
