@@ -55,9 +55,9 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].partition(":")
-    found = getattr(import_module(module), attribute or name)
-    globals()[name] = found
-    return found
+    member = getattr(import_module(module), attribute or name)
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:

@@ -39,8 +39,8 @@ def create(
 
     options = {} if description is None else {"description": description}
     with database(url, key, config, data_dir, database_url, existing=False) as opened:
-        made = opened.send(calls.create_collection(name, language, options))
-    _tell(f"{made.name}: a collection in {made.language}")
+        collection = opened.send(calls.create_collection(name, language, options))
+    _tell(f"{collection.name}: a collection in {collection.language}")
 
 
 @collection.command("list")
@@ -90,9 +90,9 @@ def add(
     """Add documents to a collection, or replace those with the same id."""
     rejected = 0
     with database(url, key, config, data_dir, database_url) as opened:
-        wanted = opened.collection(into)
+        collection = opened.collection(into)
         for path in files:
-            imported = wanted.add(path)
+            imported = collection.add(path)
             _tell(f"{path}: {imported.accepted} documents, {imported.replaced} of them replaced")
             for line in imported.rejected:
                 _tell(f"{path}, line {line.line}: {line.reason}")

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
 
 index = typer.Typer(help="Maintain the indexes.", no_args_is_help=True)
 
@@ -27,7 +27,7 @@ def rebuild(
 
     Its embeddings, if it has any, are removed and recomputed too. Stop a server that uses the data directory first.
     """
-    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         info = runtime.collections.get(collection)
         with _progress() as bar:
             task = bar.add_task(f"indexing {collection}", total=info.documents)
@@ -39,7 +39,7 @@ def rebuild(
 
 
 @index.command("embed")
-def embed(
+def embed_collection(
     collection: Annotated[str, typer.Argument(help="The collection's name.")],
     device: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the encoder computes, such as cpu or cuda.")
@@ -52,7 +52,7 @@ def embed(
 
     A server does this by itself in the background; stop one that uses the data directory first.
     """
-    with opened(config, existing=True, data_dir=data_dir, database_url=database_url, device=device) as runtime:
+    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url, device=device) as runtime:
         info = runtime.collections.get(collection)
         runtime.models.encoder()  # the time to load it is not that of embedding
         runtime.dense.open_present([info.key])
@@ -62,8 +62,8 @@ def embed(
             task = bar.add_task(f"embedding {collection}", total=info.documents)
             coverage = runtime.dense.embed(info.key, lambda done: bar.update(task, completed=done))
         seconds = time.monotonic() - started
-    made = coverage.total - coverage.missing - (before.total - before.missing if before else 0)
-    rate = f"{made} documents in {seconds:.1f} s, {made / max(seconds, 1e-9):.0f} a second"
+    embedded = coverage.total - coverage.missing - (before.total - before.missing if before else 0)
+    rate = f"{embedded} documents in {seconds:.1f} s, {embedded / max(seconds, 1e-9):.0f} a second"
     failed = f"; {coverage.failed} could not be embedded" if coverage.failed else ""
     _console.print(f"{collection}: {rate}{failed}", highlight=False)
 

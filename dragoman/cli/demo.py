@@ -36,7 +36,7 @@ SOURCE = "en"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DemoPart:
     """One collection or table of the demo: its file, and how to tell whether it is there and to load it."""
 
     name: str
@@ -83,7 +83,7 @@ def load(runtime: Runtime) -> list[str]:
     that was cut off goes on. Documents and table versions that others added are left alone.
     """
     state = runtime.settings.store.data_dir / "demo.json"
-    remembered = _remembered(state)
+    remembered = _recall(state)
     loaded = []
     for part in demo_parts():
         content = part.file.read_bytes()
@@ -122,7 +122,7 @@ def welcome(address: str) -> str:
     return "\n".join([f"Dragoman's demo is at {base}/ (Ctrl-C stops it)\n", *lines])
 
 
-def demo_parts() -> list[Part]:
+def demo_parts() -> list[DemoPart]:
     """All collections and tables of the demo, in the order in which they are loaded."""
     folder = files("dragoman") / "demo"
     collections = [_collection(folder, language) for language in LANGUAGES]
@@ -131,7 +131,7 @@ def demo_parts() -> list[Part]:
     return [*collections, *tables, glossary]
 
 
-def _collection(folder: Traversable, language: str) -> Part:
+def _collection(folder: Traversable, language: str) -> DemoPart:
     name = f"demo_{language}"
 
     def present(runtime: Runtime) -> bool:
@@ -156,10 +156,10 @@ def _collection(folder: Traversable, language: str) -> Part:
                 runtime.collections.delete_document(name, id)
         return ids
 
-    return Part(name, folder / f"documents.{language}.jsonl", present, load)
+    return DemoPart(name, folder / f"documents.{language}.jsonl", present, load)
 
 
-def _table(file: Traversable, name: str, target: str, glossary: bool = False) -> Part:
+def _table(file: Traversable, name: str, target: str, glossary: bool = False) -> DemoPart:
     def present(runtime: Runtime) -> bool:
         try:
             return bool(runtime.tables.get(name).versions)
@@ -174,10 +174,10 @@ def _table(file: Traversable, name: str, target: str, glossary: bool = False) ->
             raise ServiceError(f"demo table {name}, line {first.line}: {first.reason}")
         return set()
 
-    return Part(name, file, present, load)
+    return DemoPart(name, file, present, load)
 
 
-def _remembered(state: Path) -> dict[str, Loaded]:
+def _recall(state: Path) -> dict[str, Loaded]:
     """What earlier loads remembered; a file that is missing or damaged means that all is loaded again."""
     try:
         return {name: Loaded(**part) for name, part in json.loads(state.read_text(encoding="utf-8")).items()}

@@ -70,7 +70,7 @@ def create(
     new_key = NewKey(tuple(scope), name, expiry, requests_per_second, burst, concurrent_requests)
     with (
         _database(config, data_dir, database_url, existing=False) as store,
-        Audit(store).recorded(Actor(COMMAND_LINE), "key.create", name) as recording,
+        Audit(store).record(Actor(COMMAND_LINE), "key.create", name) as recording,
     ):
         stored = Keys(store)
         info, key = stored.create(new_key)
@@ -103,7 +103,7 @@ def rotate(
     expiry, still = _expiry(expires_in, expires_at), _duration(grace, "--grace")
     with (
         _database(config, data_dir, database_url) as store,
-        Audit(store).recorded(Actor(COMMAND_LINE), "key.rotate", id) as recording,
+        Audit(store).record(Actor(COMMAND_LINE), "key.rotate", id) as recording,
     ):
         info, key = Keys(store).rotate(id, still, expiry)
         recording.object = f"{id} to {info.label}"
@@ -117,9 +117,9 @@ def list_all(data_dir: DataDir = None, database_url: DatabaseUrl = None, config:
     from dragoman.service.access.keys import Keys
 
     with _database(config, data_dir, database_url) as store:
-        found = Keys(store).all()
+        keys = Keys(store).all()
     shown = Table("id", "name", "scopes", "state", "created", "expires", "last used", box=None, padding=(0, 2, 0, 0))
-    for info in found:
+    for info in keys:
         shown.add_row(
             info.id,
             escape(info.name),
@@ -145,7 +145,7 @@ def revoke(
 
     with (
         _database(config, data_dir, database_url) as store,
-        Audit(store).recorded(Actor(COMMAND_LINE), "key.revoke", id),
+        Audit(store).record(Actor(COMMAND_LINE), "key.revoke", id),
     ):
         Keys(store).revoke(id)
     _say(f"key {id} is revoked")
@@ -159,7 +159,7 @@ def forget(data_dir: DataDir = None, database_url: DatabaseUrl = None, config: C
 
     with (
         _database(config, data_dir, database_url) as store,
-        Audit(store).recorded(Actor(COMMAND_LINE), "key.forget", "all keys"),
+        Audit(store).record(Actor(COMMAND_LINE), "key.forget", "all keys"),
     ):
         count = Keys(store).forget()
     _say(f"{count} keys are deleted")
@@ -177,19 +177,19 @@ def _database(
     from dragoman.engine.core.errors import NotFound
     from dragoman.engine.settings import DATABASE
     from dragoman.store.data_dir import make_private
-    from dragoman.store.database import opened_store
+    from dragoman.store.database import open_store
 
     place = load_settings(config, data_dir=data_dir, database_url=database_url).store
-    made = ""
+    notice = ""
     if place.database_url is None and not (place.data_dir / DATABASE).exists():
         if existing:
             raise NotFound(f"there is no database in {place.data_dir}; --data-dir names another folder")
-        made = "a new database is made in" if place.data_dir.is_dir() else "a new data directory is made:"
+        notice = "a new database is made in" if place.data_dir.is_dir() else "a new data directory is made:"
     if place.database_url is None:
         make_private(place.data_dir)
-    with opened_store(place.url) as store:
-        if made:
-            _say(f"{made} {place.data_dir.resolve()}; --data-dir names another folder")
+    with open_store(place.url) as store:
+        if notice:
+            _say(f"{notice} {place.data_dir.resolve()}; --data-dir names another folder")
         yield store
 
 

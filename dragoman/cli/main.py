@@ -88,8 +88,8 @@ LogFormat = Annotated[
 ]
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
+def _say_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"dragoman {version('dragoman')}")
         raise typer.Exit
 
@@ -229,8 +229,8 @@ def _missing_package(fault: Exception) -> str | None:
 
     if isinstance(fault, lab.LabMissing):
         return str(fault)
-    known = classify(fault)
-    return str(known) if isinstance(known, NotInstalled) else None
+    error = classify(fault)
+    return str(error) if isinstance(error, NotInstalled) else None
 
 
 def _user_error(fault: Exception) -> str | None:
@@ -242,15 +242,15 @@ def _user_error(fault: Exception) -> str | None:
     from dragoman.lexicon.formats.reader import TableFormatError
 
     if isinstance(fault, ValidationError):
-        return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
+        return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in fault.errors())
     if isinstance(fault, ServiceError | TableFormatError | TrainingError):
         return str(fault)
     if _from_the_models(fault):
         return str(fault)
     if isinstance(fault, OSError) and fault.filename is not None:
         return f"{fault.filename}: {fault.strerror}"
-    known = classify(fault)
-    return None if known is None else str(known)
+    error = classify(fault)
+    return None if error is None else str(error)
 
 
 def _from_the_models(fault: Exception) -> bool:

@@ -51,7 +51,7 @@ def load_settings(config: Path | None, fallbacks: Mapping[str, Any] | None = Non
 
 
 @contextmanager
-def opened(config: Path | None, existing: bool = False, **options: Any) -> Iterator[Runtime]:
+def open_runtime(config: Path | None, existing: bool = False, **options: Any) -> Iterator[Runtime]:
     """The runtime of a data directory, locked for this process until the block ends; needs no server.
 
     With ``existing`` the directory has to exist; otherwise it is created if missing. ``options`` are settings.

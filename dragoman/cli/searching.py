@@ -40,7 +40,7 @@ def search(
 ) -> None:
     """Search collections of a data directory that no server uses, or of a service."""
     fields = {"query_language": query_language, "collections": collection, "top_k": top_k, "method": method}
-    answer = _answer("search", {"query": query, **_given(fields)}, url, key, config, data_dir, database_url)
+    answer = _answer("search", {"query": query, **_drop_empty(fields)}, url, key, config, data_dir, database_url)
     screen = Console()
     if as_json:
         screen.print_json(data=answer)
@@ -81,16 +81,16 @@ def ask(
 ) -> None:
     """Answer a question by parts of documents, or of a text."""
     fields = {"question_language": question_language, "collections": collection, "context": context}
-    answer = _answer("ask", {"question": question, **_given(fields)}, url, key, config, data_dir, database_url)
+    answer = _answer("ask", {"question": question, **_drop_empty(fields)}, url, key, config, data_dir, database_url)
     screen = Console()
     if as_json:
         screen.print_json(data=answer)
         return
     answers = Table("score", "answer", "document", "sentence", box=None, padding=(0, 2, 0, 0))
-    for found in answer["answers"]:
-        document = found.get("document")
+    for span in answer["answers"]:
+        document = span.get("document")
         place = "" if document is None else escape(f"{document['collection']}/{document['id']}")
-        answers.add_row(f"{found['score']:.3f}", escape(found["text"]), place, escape(found["sentence"]))
+        answers.add_row(f"{span['score']:.3f}", escape(span["text"]), place, escape(span["sentence"]))
     screen.print(answers if answer["answers"] else "no answer")
     if (nothing := answer.get("no_answer")) is not None:
         _console.print(f"the probability that nothing of it is an answer: {nothing:.2f}", highlight=False)
@@ -113,7 +113,7 @@ def _answer(
         return opened.send(Call(name, fields=fields))
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: field for name, field in fields.items() if field not in (None, [])}
 
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
 
 if TYPE_CHECKING:
     from dragoman.lexicon.formats.items import Detected
@@ -122,8 +122,8 @@ def train(
         report.write_text(json.dumps(done.as_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     for line in done.left_out():
         _say(line)
-    read, kept = done.corpus.read, done.corpus.kept
-    _say(f"{output}: {done.entries} entries from {kept} of {read} sentence pairs, {done.pruned} pruned")
+    read, usable = done.corpus.read, done.corpus.kept
+    _say(f"{output}: {done.entries} entries from {usable} of {read} sentence pairs, {done.pruned} pruned")
 
 
 @table.command("import")
@@ -194,7 +194,7 @@ def import_table(
         created_by=COMMAND_LINE,
     )
     with (
-        opened(config, data_dir=data_dir, database_url=database_url) as runtime,
+        open_runtime(config, data_dir=data_dir, database_url=database_url) as runtime,
         file.open("rb") as stream,
         _bytes_bar() as bar,
     ):
@@ -208,11 +208,11 @@ def import_table(
         if dry_run:
             done = runtime.tables.upload(upload, parts())
         else:
-            with runtime.audit.recorded(Actor(COMMAND_LINE), "table.upload", name) as recording:
+            with runtime.audit.record(Actor(COMMAND_LINE), "table.upload", name) as recording:
                 done = runtime.tables.upload(upload, parts())
                 recording.object = f"{name}/{done.version}"
     if done.detected is not None:
-        _say(f"read as {_described(done.detected)}")
+        _say(f"read as {_describe(done.detected)}")
     if done.header is not None:
         _say(f"the header: {', '.join(done.header)}")
     for warning in done.warnings[:20]:
@@ -243,7 +243,7 @@ def export_table(
     """Write a version of a table as it was uploaded, by default the active one. Stop a server that uses it first."""
     from dragoman.files.atomic import atomic_file
 
-    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         blocks = runtime.tables.browse.export(name, version, format)
         if output is None:
             for block in blocks:
@@ -278,15 +278,15 @@ def patch_table(
     from dragoman.store.tables.patching import Patch, Removal
 
     removals = []
-    for one in remove or ():
-        source, _, target = one.partition("=")
+    for removal in remove or ():
+        source, _, target = removal.partition("=")
         removals.append(Removal(source.strip(), target.strip() or None))
-    patch = Patch([_addition(one) for one in add or ()], removals)
+    patch = Patch([_addition(addition) for addition in add or ()], removals)
     if not patch.add and not patch.remove:
         raise typer.BadParameter("--add or --remove at least one entry")
     with (
-        opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime,
-        runtime.audit.recorded(Actor(COMMAND_LINE), "table.patch", name) as recording,
+        open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime,
+        runtime.audit.record(Actor(COMMAND_LINE), "table.patch", name) as recording,
     ):
         done = runtime.tables.patch(name, patch, COMMAND_LINE)
         recording.object = f"{name}/{done.version}"
@@ -307,12 +307,12 @@ def _addition(text: str) -> Addition:
     if not probability:
         return Addition(source.strip(), target.strip())
     try:
-        number = float(probability)
+        chance = float(probability)
     except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
+        chance = -1.0
+    if not 0 <= chance <= 1:
         raise typer.BadParameter(f"{probability!r} is not a number between 0 and 1", param_hint="--add")
-    return Addition(source.strip(), target.strip(), number)
+    return Addition(source.strip(), target.strip(), chance)
 
 
 @table.command("diff")
@@ -325,34 +325,34 @@ def compare_versions(
     config: ConfigFile = None,
 ) -> None:
     """Print the entries that differ between two versions: - removed, + added. Stop a server that uses them first."""
-    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         cursor = None
         while True:
-            found = runtime.tables.browse.diff(name, before, after, cursor, 1000)
+            difference = runtime.tables.browse.diff(name, before, after, cursor, 1000)
             for mark, entries in (
-                ("-", [*found.removed, *(old for old, _ in found.changed)]),
-                ("+", [*found.added, *(new for _, new in found.changed)]),
+                ("-", [*difference.removed, *(old for old, _ in difference.changed)]),
+                ("+", [*difference.added, *(new for _, new in difference.changed)]),
             ):
-                for one in entries:
-                    chances = f"{one.probability:.6g}\t{one.inverse_probability:.6g}"
-                    typer.echo(f"{mark}\t{one.source}\t{one.target}\t{chances}")
-            if (cursor := found.next) is None:
+                for entry in entries:
+                    chances = f"{entry.probability:.6g}\t{entry.inverse_probability:.6g}"
+                    typer.echo(f"{mark}\t{entry.source}\t{entry.target}\t{chances}")
+            if (cursor := difference.next) is None:
                 return
 
 
-def _described(found: Detected) -> str:
+def _describe(detected: Detected) -> str:
     """How a file was read, in one line."""
     from dragoman.lexicon.formats.records import NAMES
 
-    parts = [found.format]
-    if found.encoding is not None:
-        parts.append(found.encoding)
-    if found.separator is not None:
-        parts.append(f"separated by {NAMES.get(found.separator, found.separator)}")
-    if found.decimal is not None:
-        parts.append(f"decimal mark {found.decimal}")
-    if found.columns is not None:
-        parts.append(f"columns {','.join(one or '-' for one in found.columns)}")
+    parts = [detected.format]
+    if detected.encoding is not None:
+        parts.append(detected.encoding)
+    if detected.separator is not None:
+        parts.append(f"separated by {NAMES.get(detected.separator, detected.separator)}")
+    if detected.decimal is not None:
+        parts.append(f"decimal mark {detected.decimal}")
+    if detected.columns is not None:
+        parts.append(f"columns {','.join(column or '-' for column in detected.columns)}")
     return ", ".join(parts)
 
 

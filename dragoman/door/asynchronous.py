@@ -69,7 +69,7 @@ class AsyncDatabase:
             async with turns:
                 return await self.search(query, **options)
 
-        return list(await gather(*(in_turn(query) for query in calls.listed(queries, "queries"))))
+        return list(await gather(*(in_turn(query) for query in calls.collect_texts(queries, "queries"))))
 
     async def ask(self, question: str, **options: Any) -> Answers:
         """The answers of a question, by parts of a ``context`` or of documents."""

@@ -57,15 +57,15 @@ class Call(Generic[T]):
         Raises:
             InvalidRequest: an address cannot name such a place: it would be that of something else.
         """
-        for field_name, told in self.place.items():
-            if not isinstance(told, str) or told in _NO_PLACES:
-                raise InvalidRequest(f"{field_name}: {told!r} names nothing; a text other than . and .. is wanted")
+        for field_name, text in self.place.items():
+            if not isinstance(text, str) or text in _NO_PLACES:
+                raise InvalidRequest(f"{field_name}: {text!r} names nothing; a text other than . and .. is wanted")
 
 
 _NO_PLACES = ("", ".", "..")
 
 
-def listed(texts: Iterable[str], what: str) -> list[str]:
+def collect_texts(texts: Iterable[str], what: str) -> list[str]:
     """Several texts as a list.
 
     Raises:
@@ -107,7 +107,7 @@ def judge(statement: str, options: Mapping[str, Any]) -> Call[Judgement]:
 
 
 def rank(query: str, documents: Iterable[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:
-    texts = listed(documents, "documents")
+    texts = collect_texts(documents, "documents")
     if top_k is not None and top_k < 1:
         raise InvalidRequest("top_k: must be at least 1")
     fields = {"query": query, "documents": texts, "top_n": top_k, **options}
@@ -116,23 +116,25 @@ def rank(query: str, documents: Iterable[str], top_k: int | None, options: Mappi
 
 def ranking(answer: Mapping[str, Any], texts: Sequence[str]) -> list[Ranked]:
     """The texts in the order of a rerank answer."""
-    return [Ranked(one["index"], one["relevance_score"], texts[one["index"]]) for one in answer["results"]]
+    return [Ranked(result["index"], result["relevance_score"], texts[result["index"]]) for result in answer["results"]]
 
 
 def translate(texts: Sequence[str], source: str, target: str) -> Call[Translations]:
-    fields = {"texts": listed(texts, "texts"), "source": source, "target": target}
+    fields = {"texts": collect_texts(texts, "texts"), "source": source, "target": target}
     return Call("translate", fields=fields, read=lambda answer: read(Translations, answer))
 
 
 def tag(texts: Sequence[str], task: str) -> Call[list[list[Tag]]]:
-    fields = {"texts": listed(texts, "texts"), "task": task}
+    fields = {"texts": collect_texts(texts, "texts"), "task": task}
     return Call(
-        "tag", fields=fields, read=lambda answer: [[read(Tag, one) for one in tags] for tags in answer["results"]]
+        "tag", fields=fields, read=lambda answer: [[read(Tag, tag) for tag in tags] for tags in answer["results"]]
     )
 
 
 def collections() -> Call[list[CollectionInfo]]:
-    return Call("collections", read=lambda answer: [read(CollectionInfo, one) for one in answer["collections"]])
+    return Call(
+        "collections", read=lambda answer: [read(CollectionInfo, collection) for collection in answer["collections"]]
+    )
 
 
 def create_collection(name: str, language: str, options: Mapping[str, Any]) -> Call[CollectionInfo]:
@@ -165,7 +167,7 @@ def delete_document(name: str, id: str) -> Call[None]:
 
 
 def tables() -> Call[list[TableInfo]]:
-    return Call("tables", read=lambda answer: [read(TableInfo, one) for one in answer["tables"]])
+    return Call("tables", read=lambda answer: [read(TableInfo, table) for table in answer["tables"]])
 
 
 def add_table(name: str, file: Iterable[bytes], options: Mapping[str, Any]) -> Call[Uploaded]:

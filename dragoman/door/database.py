@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
 from dragoman.door import calls
 from dragoman.door.calls import Call, SearchOptions
 from dragoman.door.files import Documents, Entries, document_lines, table_file
-from dragoman.door.progress import counted
+from dragoman.door.progress import show_progress
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
@@ -101,10 +101,10 @@ class Database:
         self, queries: Sequence[str], *, progress: bool | None = None, **options: Unpack[SearchOptions]
     ) -> list[SearchResults]:
         """The results of many queries, in their order; several are asked at a time."""
-        wanted = calls.listed(queries, "queries")
+        texts = calls.collect_texts(queries, "queries")
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            results = pool.map(lambda query: self.search(query, **options), wanted)
-            return list(counted(results, "searching", progress, len(wanted)))
+            results = pool.map(lambda query: self.search(query, **options), texts)
+            return list(show_progress(results, "searching", progress, len(texts)))
 
     def ask(self, question: str, **options: Any) -> Answers:
         """The answers of a question, by parts of a ``context`` or of documents; ``options`` as in ``POST /v1/qa``."""
@@ -154,7 +154,7 @@ class Collection:
         A document has ``id`` and ``text``, and may have ``title``, ``language`` and ``metadata``. ``rejected`` of the
         result has those that were not taken. Where it is interrupted, some of those before are kept, each whole.
         """
-        lines = counted(document_lines(documents), f"adding to {self.name}", progress)
+        lines = show_progress(document_lines(documents), f"adding to {self.name}", progress)
         return self._database.send(calls.add_documents(self.name, lines))
 
     def get(self, id: str) -> Document:
@@ -186,7 +186,7 @@ class Collection:
             Unavailable: it takes longer than ``seconds``, or for a minute no document got any; the log says why.
         """
         until = None if seconds is None else time.monotonic() + seconds
-        for _ in counted(self._steps(until), f"embedding {self.name}", progress, len(self)):
+        for _ in show_progress(self._steps(until), f"embedding {self.name}", progress, len(self)):
             pass
         return self.info
 
@@ -231,8 +231,8 @@ class Tables:
         return self._database.send(calls.add_table(name, file, upload_fields(stated, kind, activate, options)))
 
     def __iter__(self) -> Iterator[TableInfo]:
-        listed: list[TableInfo] = self._database.send(calls.tables())
-        return iter(listed)
+        tables: list[TableInfo] = self._database.send(calls.tables())
+        return iter(tables)
 
     def get(self, name: str) -> TableInfo:
         """A table with its versions."""

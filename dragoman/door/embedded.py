@@ -58,7 +58,7 @@ class Embedded:
         self._under_way = 0
         self._closed = False
         self._background = background
-        with ExitStack() as opened, _kept_mask():
+        with ExitStack() as opened, _keep_mask():
             if temporary is not None:
                 opened.enter_context(temporary)
             try:
@@ -87,9 +87,9 @@ class Embedded:
             "delete_document": self._delete_document,
             "tables": self._tables,
             "add_table": self._add_table,
-            "get_table": lambda call: _dumped(table_body(self._runtime.tables.get(call.place["name"]))),
+            "get_table": lambda call: _dump(table_body(self._runtime.tables.get(call.place["name"]))),
             "activate_table": self._activate_table,
-            "deactivate_table": lambda call: _dumped(table_body(self._runtime.tables.deactivate(call.place["name"]))),
+            "deactivate_table": lambda call: _dump(table_body(self._runtime.tables.deactivate(call.place["name"]))),
             "delete_table_version": self._delete_table_version,
             "look_up": self._look_up,
         }
@@ -107,10 +107,10 @@ class Embedded:
         try:
             return call.read(self._answers[call.name](call))
         except Exception as fault:
-            known = classify(fault)
-            if known is None or known is fault:
+            error = classify(fault)
+            if error is None or error is fault:
                 raise
-            raise known from fault
+            raise error from fault
         finally:
             with self._changed:
                 self._under_way -= 1
@@ -129,9 +129,9 @@ class Embedded:
     def _search(self, call: Call[Any]) -> Any:
         request = _body(SearchRequest, call)
         if not self._background and request.method is None:
-            wanted = [info.key for info in self._runtime.collections.chosen(request.collections)]
+            keys = [info.key for info in self._runtime.collections.chosen(request.collections)]
             with suppress(Unavailable):  # then the default is a method without embeddings
-                self._runtime.dense.open_present(wanted)
+                self._runtime.dense.open_present(keys)
         return fields_of(self._runtime.search.search(request.as_query(), uuid4().hex))
 
     def _ask(self, call: Call[Any]) -> Any:
@@ -142,9 +142,9 @@ class Embedded:
         until = self._until()
         begun = self._runtime.rerank_requests.begin(body.as_query(), body.texts())
         scores = begun.pending.result(until)
-        found = begun.ranking(scores, raw=bool(body.raw_scores))
-        check_scored(found, len(scores.values))
-        return _dumped(answer_v1(uuid4().hex, body, found))
+        ranking = begun.ranking(scores, raw=bool(body.raw_scores))
+        check_scored(ranking, len(scores.values))
+        return _dump(answer_v1(uuid4().hex, body, ranking))
 
     def _translate(self, call: Call[Any]) -> Any:
         body = _body(TranslateRequest, call)
@@ -154,11 +154,11 @@ class Embedded:
         info = self._model("translator", until)
         info.check(body.source, body.target)
         underway = translations.begin(info, body.all, body.source, body.target)
-        _wait([one for text in underway for one in text.futures if one is not None], until)
+        _wait([future for text in underway for future in text.futures if future is not None], until)
         cut = [place for place, text in enumerate(underway) if not text.whole]
         quality = Quality.of(info.quality, body.source, info.measured_on)
         texts = [text.join() for text in underway]
-        return _dumped(TranslateResponse(texts=texts, model=info.name, quality=quality, truncated=cut or None))
+        return _dump(TranslateResponse(texts=texts, model=info.name, quality=quality, truncated=cut or None))
 
     def _tag(self, call: Call[Any]) -> Any:
         body, until = _body(TagRequest, call), self._until()
@@ -166,7 +166,7 @@ class Embedded:
         self._model(tagger_model(body.task), until)
         underway = Tagging(self._runtime.models.worker, body.task, body.texts)
         _wait(underway.futures, until)
-        return {"results": [[asdict(one) for one in tags] for tags in underway.results()]}
+        return {"results": [[asdict(tag) for tag in tags] for tags in underway.results()]}
 
     def _until(self) -> float:
         return time.monotonic() + self._runtime.settings.worker.worker_seconds
@@ -181,53 +181,53 @@ class Embedded:
 
     def _collections(self, call: Call[Any]) -> Any:
         failed = self._runtime.collections.unindexed_counts()
-        return {"collections": [self._shown(info, failed) for info in self._runtime.collections.all()]}
+        return {"collections": [self._dump_collection(info, failed) for info in self._runtime.collections.all()]}
 
     def _create_collection(self, call: Call[Any]) -> Any:
         new = _body(NewCollection, call)
-        made = self._runtime.collections.create(
+        collection = self._runtime.collections.create(
             new.name, new.language, new.description, new.late_interaction, new.entities
         )
-        return self._collection(made.name)
+        return self._collection(collection.name)
 
     def _collection(self, name: str) -> Any:
         info = self._runtime.collections.get(name)
-        return self._shown(info, self._runtime.collections.unindexed_counts(info.key))
+        return self._dump_collection(info, self._runtime.collections.unindexed_counts(info.key))
 
-    def _shown(self, info: CollectionInfo, failed: Mapping[int, int]) -> Any:
-        return _dumped(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.entities))
+    def _dump_collection(self, info: CollectionInfo, failed: Mapping[int, int]) -> Any:
+        return _dump(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.entities))
 
     def _add_documents(self, call: Call[Any]) -> Any:
         imported = self._runtime.collections.import_documents(call.place["name"], iter(call.body or ()))
-        return _dumped(import_body(imported))
+        return _dump(import_body(imported))
 
     def _document(self, call: Call[Any]) -> Any:
         name = call.place["name"]
-        return _dumped(document_body(name, self._runtime.collections.document(name, call.place["id"])))
+        return _dump(document_body(name, self._runtime.collections.document(name, call.place["id"])))
 
     def _delete_document(self, call: Call[Any]) -> None:
         self._runtime.collections.delete_document(call.place["name"], call.place["id"])
 
     def _tables(self, call: Call[Any]) -> Any:
-        return {"tables": [_dumped(table_body(info)) for info in self._runtime.tables.all()]}
+        return {"tables": [_dump(table_body(info)) for info in self._runtime.tables.all()]}
 
     def _add_table(self, call: Call[Any]) -> Any:
         upload = _upload(call.place["name"], call.fields)
-        return _dumped(uploaded_body(upload, self._runtime.tables.upload(upload, iter(call.body or ()))))
+        return _dump(uploaded_body(upload, self._runtime.tables.upload(upload, iter(call.body or ()))))
 
     def _activate_table(self, call: Call[Any]) -> Any:
-        return _dumped(table_body(self._runtime.tables.activate(call.place["name"], int(call.place["version"]))))
+        return _dump(table_body(self._runtime.tables.activate(call.place["name"], int(call.place["version"]))))
 
     def _delete_table_version(self, call: Call[Any]) -> None:
         self._runtime.tables.delete(call.place["name"], int(call.place["version"]))
 
     def _look_up(self, call: Call[Any]) -> Any:
         name, term = call.place["name"], call.place["term"]
-        return _dumped(term_body(term, self._runtime.tables.look_up(name, term, call.fields.get("version"))))
+        return _dump(term_body(term, self._runtime.tables.look_up(name, term, call.fields.get("version"))))
 
 
 @contextmanager
-def _kept_mask() -> Iterator[None]:
+def _keep_mask() -> Iterator[None]:
     """Keep the program's mask of new files, which a service narrows for its own; the folder itself is private."""
     mask = os.umask(0o077)
     os.umask(mask)
@@ -242,17 +242,17 @@ _UPLOADING = frozenset(field.name for field in fields(Upload)) - {"name", "read_
 _UPLOAD = TypeAdapter(Upload)
 
 
-def _upload(name: str, given: Mapping[str, Any]) -> Upload:
+def _upload(name: str, options: Mapping[str, Any]) -> Upload:
     """
     Raises:
         InvalidRequest: a parameter is unknown or not allowed.
     """
-    if unknown := sorted(given.keys() - _READING - _UPLOADING):
+    if unknown := sorted(options.keys() - _READING - _UPLOADING):
         raise InvalidRequest(f"there is no parameter {unknown[0]}")
-    reading = {key: told for key, told in given.items() if key in _READING}
+    reading = {key: option for key, option in options.items() if key in _READING}
     try:
         return _UPLOAD.validate_python(
-            {"name": name, "read_as": reading} | {key: given[key] for key in given.keys() & _UPLOADING}
+            {"name": name, "read_as": reading} | {key: options[key] for key in options.keys() & _UPLOADING}
         )
     except ValidationError as fault:
         raise InvalidRequest(describe(fault.errors())) from fault
@@ -298,7 +298,7 @@ def _body(kind: type[Body], call: Call[Any]) -> Body:
         raise InvalidRequest(describe(fault.errors())) from fault
 
 
-def _dumped(answer: BaseModel) -> Any:
+def _dump(answer: BaseModel) -> Any:
     return answer.model_dump(mode="json", exclude_unset=True)
 
 

@@ -42,8 +42,8 @@ def document_lines(documents: Documents) -> Iterator[bytes]:
         yield from _parts_of(Path(documents))
         return
     with SpooledTemporaryFile(_IN_MEMORY) as written:
-        for number, document in enumerate(_records(documents), 1):
-            written.write(_line(document, f"document {number}"))
+        for position, document in enumerate(_records(documents), 1):
+            written.write(_line(document, f"document {position}"))
         written.seek(0)
         yield from written
 
@@ -68,7 +68,7 @@ def table_file(entries: Entries, source: str, target: str) -> tuple[Iterator[byt
     if isinstance(entries, IOBase):
         return _parts_of_stream(entries), stated | {"format": "auto"}
     rows = _entries(entries, (source, target))
-    return (_line(row, f"entry {number}") for number, row in enumerate(rows, 1)), stated | {"format": "jsonl"}
+    return (_line(row, f"entry {position}") for position, row in enumerate(rows, 1)), stated | {"format": "jsonl"}
 
 
 def _entries(entries: Any, languages: tuple[str, str]) -> Iterator[dict[str, Any]]:
@@ -81,18 +81,20 @@ def _entries(entries: Any, languages: tuple[str, str]) -> Iterator[dict[str, Any
     if hasattr(entries, "itertuples"):
         yield from _of_frame(entries, languages)
         return
-    for number, row in enumerate(entries, 1):
+    for position, row in enumerate(entries, 1):
         if isinstance(row, Mapping):
-            yield _checked({name: row.get(name) for name in _COLUMNS if row.get(name) is not None}, set(row), number)
+            yield _check_entry(
+                {name: row.get(name) for name in _COLUMNS if row.get(name) is not None}, set(row), position
+            )
         elif isinstance(row, str) or not isinstance(row, Iterable) or not 2 <= len(parts := list(row)) <= len(_COLUMNS):
-            raise InvalidRequest(f"entry {number}: a term, its translation, and a probability or none are wanted")
+            raise InvalidRequest(f"entry {position}: a term, its translation, and a probability or none are wanted")
         else:
             yield dict(zip(_COLUMNS, parts, strict=False))
 
 
-def _checked(entry: dict[str, Any], names: set[Any], number: int) -> dict[str, Any]:
+def _check_entry(entry: dict[str, Any], names: set[Any], position: int) -> dict[str, Any]:
     if not {"source", "target"} <= names <= set(_COLUMNS):
-        raise InvalidRequest(f"entry {number}: its fields are source, target, and probability or none")
+        raise InvalidRequest(f"entry {position}: its fields are source, target, and probability or none")
     return entry
 
 
@@ -113,8 +115,8 @@ def _of_frame(frame: Any, languages: tuple[str, str]) -> Iterator[dict[str, Any]
     named = {str(column): column for column in frame.columns}
     for pair in (("source", "target"), languages):
         if set(pair) <= named.keys():
-            wanted = [*pair, *(["probability"] if "probability" in named else [])]
-            rows = frame[[named[name] for name in wanted]].itertuples(index=False, name=None)
+            columns = [*pair, *(["probability"] if "probability" in named else [])]
+            rows = frame[[named[name] for name in columns]].itertuples(index=False, name=None)
             yield from (dict(zip(_COLUMNS, row, strict=False)) for row in rows)
             return
     raise InvalidRequest(f"the frame has no columns source and target, nor {languages[0]} and {languages[1]}")

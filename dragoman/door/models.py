@@ -7,7 +7,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.door.calls import listed
+from dragoman.door.calls import collect_texts
 from dragoman.door.results import Ranked, Tag
 from dragoman.engine.core.errors import InvalidRequest
 
@@ -45,7 +45,7 @@ def rank(
     >>> [hit.index for hit in dragoman.rank("volcano ash", ["Ein Rezept für Brot.", "Der Vulkan spuckt Asche."])]
     [1, 0]
     """
-    texts = listed(documents, "documents")
+    texts = collect_texts(documents, "documents")
     if top_k is not None and top_k < 1:
         raise InvalidRequest("top_k: must be at least 1")
     if not texts:
@@ -63,19 +63,19 @@ def rank(
         tokens = PlainAnalysis(language or "en").tokens(text)
         return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens])
 
-    asked, found = words_of(query, query_language), [words_of(text, document_language) for text in texts]
+    asked, text_words = words_of(query, query_language), [words_of(text, document_language) for text in texts]
     reference = TranslationReference(asked, None, direction=about.direction)
-    links = [reference.links(words) for words in found]
+    links = [reference.links(words) for words in text_words]
     with _COMPUTING:
         read_query, *passages = tokenize_texts(
-            scorer.encoder, [query, *texts], [asked.spans, *(words.spans for words in found)]
+            scorer.encoder, [query, *texts], [asked.spans, *(words.spans for words in text_words)]
         )
         rows = scorer.rows(shorten_query(scorer.encoder, read_query), passages, links)
         values, shares = scorer.scores(rows), scorer.shares(rows)
     probabilities = [
-        sigmoid(float(standalone(value, share, about.standalone))) for value, share in zip(values, shares, strict=True)
+        sigmoid(float(standalone(score, share, about.standalone))) for score, share in zip(values, shares, strict=True)
     ]
-    best = sorted(enumerate(probabilities), key=lambda one: (-one[1], one[0]))[:top_k]
+    best = sorted(enumerate(probabilities), key=lambda scored: (-scored[1], scored[0]))[:top_k]
     return [Ranked(index, probability, texts[index]) for index, probability in best]
 
 
@@ -99,14 +99,14 @@ def encode(
         raise ValueError(f"kind is query or passage, not {kind!r}")
     encoder = _encoder(model)
     with _COMPUTING:
-        return encoder.encode(listed(texts, "texts"), kind)
+        return encoder.encode(collect_texts(texts, "texts"), kind)
 
 
 def tag(texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[Tag]]:
     """The names (PER, LOC, ORG, MISC), or the parts of speech (of Universal Dependencies), in texts of any languages.
 
     >>> import dragoman
-    >>> [(found.text, found.label) for found in dragoman.tag(["Angela Merkel besuchte Paris."])[0]]
+    >>> [(tag.text, tag.label) for tag in dragoman.tag(["Angela Merkel besuchte Paris."])[0]]
     [('Angela Merkel', 'PER'), ('Paris', 'LOC')]
 
     Raises:
@@ -114,13 +114,13 @@ def tag(texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[
     """
     from dragoman.lexicon.text.passages import passages
 
-    texts, tagger = listed(texts, "texts"), _tagger(task)
+    texts, tagger = collect_texts(texts, "texts"), _tagger(task)
     spans = [(place, start, end) for place, text in enumerate(texts) for start, end in passages(text)]
     with _COMPUTING:
         tagged = tagger.tag([texts[place][start:end] for place, start, end in spans])
     results: list[list[Tag]] = [[] for _ in texts]
     for (place, start, _), tags in zip(spans, tagged, strict=True):
-        results[place] += [Tag(one.text, start + one.start, start + one.end, one.label, one.score) for one in tags]
+        results[place] += [Tag(tag.text, start + tag.start, start + tag.end, tag.label, tag.score) for tag in tags]
     return results
 
 

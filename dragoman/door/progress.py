@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def counted(parts: Iterable[T], what: str, shown: bool | None, total: int | None = None) -> Iterator[T]:
+def show_progress(parts: Iterable[T], what: str, shown: bool | None, total: int | None = None) -> Iterator[T]:
     """``parts``, counted on standard error while they are taken, if ``shown``; None: where a screen or notebook is."""
     if shown is None:
         shown = sys.stderr.isatty() or "ipykernel" in sys.modules

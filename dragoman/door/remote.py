@@ -76,7 +76,7 @@ class Remote:
             response = self._client.request(**_request(call))
         except httpx.TransportError as fault:
             raise _unreachable(self.url, fault) from fault
-        return _read(call, response)
+        return _read_answer(call, response)
 
     def _stream(self, call: Call[Any]) -> Iterator[bytes]:
         """The bytes of an answer that is streamed, its status read already."""
@@ -86,8 +86,8 @@ class Remote:
             if response.is_error:
                 response.read()
                 _answer(response)
-            kept = stack.pop_all()
-        return _parts_of(response, kept)
+            resources = stack.pop_all()
+        return _parts_of(response, resources)
 
     def close(self) -> None:
         """Close all connections."""
@@ -115,7 +115,7 @@ class AsyncRemote:
             response = await self._client.request(**request)
         except httpx.TransportError as fault:
             raise _unreachable(self.url, fault) from fault
-        return _read(call, response)
+        return _read_answer(call, response)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -130,10 +130,10 @@ def _headers(key: str | None) -> dict[str, str]:
 
 def _request(call: Call[Any]) -> dict[str, Any]:
     route = ROUTES[call.name]
-    path = route.path.format(**{name: quote(told, safe="") for name, told in call.place.items()})
+    path = route.path.format(**{name: quote(text, safe="") for name, text in call.place.items()})
     request: dict[str, Any] = {"method": route.method, "url": path}
     if route.as_query:
-        request["params"] = {name: _parameter(told) for name, told in call.fields.items()}
+        request["params"] = {name: _parameter(field) for name, field in call.fields.items()}
     else:
         request["json"] = dict(call.fields)
     if call.body is not None:
@@ -142,8 +142,8 @@ def _request(call: Call[Any]) -> dict[str, Any]:
     return request
 
 
-def _parameter(told: Any) -> Any:
-    return ("true" if told else "false") if isinstance(told, bool) else told
+def _parameter(field: Any) -> Any:
+    return ("true" if field else "false") if isinstance(field, bool) else field
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterable[bytes]:
@@ -157,8 +157,8 @@ def _chunks(parts: Iterable[bytes]) -> Iterable[bytes]:
     yield bytes(gathered)
 
 
-def _parts_of(response: httpx.Response, kept: ExitStack) -> Iterator[bytes]:
-    with kept:
+def _parts_of(response: httpx.Response, resources: ExitStack) -> Iterator[bytes]:
+    with resources:
         yield from response.iter_bytes()
 
 
@@ -177,7 +177,7 @@ def _answer(response: httpx.Response) -> Any:
     raise from_status(response.status_code, message)
 
 
-def _read(call: Call[T], response: httpx.Response) -> T:
+def _read_answer(call: Call[T], response: httpx.Response) -> T:
     """What a call reads of its answer.
 
     Raises:

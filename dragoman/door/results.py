@@ -99,19 +99,19 @@ class Hit:
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.title)}</b> · " if self.title else ""
         about = html.escape(f"{self.collection}/{self.id} · {self.language} · {self.score:.3f}")
-        return f"<div><p>{title}<small>{about}</small><br>{self._marked()}</p></div>"
+        return f"<div><p>{title}<small>{about}</small><br>{self._mark_snippet()}</p></div>"
 
-    def _marked(self) -> str:
+    def _mark_snippet(self) -> str:
         """The snippet with its highlights as HTML."""
         parts, place = [], 0
-        within = [one for one in self.highlights if one.field == "text"]
-        for highlight in sorted(within, key=lambda one: (one.start, -one.end)):
+        within = [highlight for highlight in self.highlights if highlight.field == "text"]
+        for highlight in sorted(within, key=lambda highlight: (highlight.start, -highlight.end)):
             start, end = highlight.start - self.snippet_start, highlight.end - self.snippet_start
             if start < place or end > len(self.snippet):
                 continue
             source = "" if highlight.table is None else f" ({highlight.table}@{highlight.version})"
-            told = html.escape(f"{highlight.query_term}: {highlight.match}{source}", quote=True)
-            marked = f'<mark title="{told}">{html.escape(self.snippet[start:end])}</mark>'
+            title = html.escape(f"{highlight.query_term}: {highlight.match}{source}", quote=True)
+            marked = f'<mark title="{title}">{html.escape(self.snippet[start:end])}</mark>'
             parts += [html.escape(self.snippet[place:start]), marked]
             place = end
         return "".join(parts) + html.escape(self.snippet[place:])
@@ -186,10 +186,10 @@ class SearchResults(Sequence[Hit]):
         return to_frame(self.hits, ("rank", "score", "id", "collection", "language", "title", "snippet"))
 
     def _repr_html_(self) -> str:
-        notes = [f"{one.stage}: {one.reason}" for one in self.degraded]
+        notes = [f"{degraded.stage}: {degraded.reason}" for degraded in self.degraded]
         notes += [f"in no table for {language}: {', '.join(words)}" for language, words in self.translation.oov.items()]
-        told = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in notes)
-        return "".join(hit._repr_html_() for hit in self.hits) + told or "<p>no hits</p>"
+        footnotes = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in notes)
+        return "".join(hit._repr_html_() for hit in self.hits) + footnotes or "<p>no hits</p>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,25 +290,25 @@ def read(kind: type[T], answer: Mapping[str, Any]) -> T:
     """The record of an answer. Fields that the record lacks are left out: a newer service may say more."""
     kinds: Any = kind
     types_of = _types(kinds)
-    return kind(**{name: _read(types_of[name], told) for name, told in answer.items() if name in types_of})
+    return kind(**{name: _read(types_of[name], content) for name, content in answer.items() if name in types_of})
 
 
 @cache
 def _types(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return {one.name: hints[one.name] for one in fields(kind)}
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _read(annotation: Any, told: Any) -> Any:
-    if told is None:
+def _read(annotation: Any, content: Any) -> Any:
+    if content is None:
         return None
     if get_origin(annotation) in (Union, types.UnionType):
-        return _read(next(one for one in get_args(annotation) if one is not type(None)), told)
+        return _read(next(member for member in get_args(annotation) if member is not type(None)), content)
     if get_origin(annotation) is list and is_dataclass(get_args(annotation)[0]):
-        return [read(get_args(annotation)[0], one) for one in told]
+        return [read(get_args(annotation)[0], part) for part in content]
     if is_dataclass(annotation) and isinstance(annotation, type):
-        return read(annotation, told)
-    return told
+        return read(annotation, content)
+    return content
 
 
 def to_frame(records: Sequence[Any], columns: Sequence[str] | None = None) -> DataFrame:

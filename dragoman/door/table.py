@@ -57,11 +57,11 @@ class Table:
         first, second = (PlainAnalysis(check_language(language)) for language in (source, target))
         sentences = (
             SentencePair(
-                content_terms(first.tokens(one), first.language),
-                content_terms(second.tokens(other), second.language),
+                content_terms(first.tokens(source_text), first.language),
+                content_terms(second.tokens(target_text), second.language),
                 1.0,
             )
-            for one, other in pairs
+            for source_text, target_text in pairs
         )
         learned = train(sentences, AlignmentConfig(model=model))
         if not len(learned):

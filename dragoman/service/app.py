@@ -19,12 +19,12 @@ from dragoman.service.api.health import check_dependencies
 from dragoman.service.api.routers import ROUTERS
 from dragoman.service.http import errors
 from dragoman.service.http.addresses import HeadAsGet, TrailingSlash
-from dragoman.service.http.admission import Threads
 from dragoman.service.http.authentication import Authentication, check_routes, is_open, needed_scopes
 from dragoman.service.http.errors import ErrorBody
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import SharedCheck
 from dragoman.service.http.streaming import Uploads
+from dragoman.service.http.threads import Threads
 from dragoman.service.runtime import Runtime
 
 _DESCRIPTION = """Search and read documents in languages you don't read, with translation tables you own.

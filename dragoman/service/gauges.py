@@ -61,8 +61,8 @@ class ServiceState(Collector):
 
     def collect(self) -> Iterator[Metric]:
         tables = gauge("table_version_info", "The table versions that searches use.", "table", "version", "kind")
-        for one in self._tables.snapshot.versions:
-            tables.add_metric([one.name, str(one.version), one.kind], 1)
+        for version in self._tables.snapshot.versions:
+            tables.add_metric([version.name, str(version.version), version.kind], 1)
         collections = gauge("collections", "Collections by index state.", "state")
         for state, count in self._indexes.states().items():
             collections.add_metric([state.value], count)

@@ -22,7 +22,7 @@ import uvicorn
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
 from dragoman.engine.observability.tracing import export_spans
 from dragoman.engine.settings import DATABASE, Settings
-from dragoman.service.http.connections.ending import LastTimer
+from dragoman.service.http.connections.last_timer import LastTimer
 from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
 from dragoman.service.http.connections.table import ConnectionLimits, Connections, raise_file_limit
 from dragoman.service.http.starting import Application, StartingApp
@@ -179,12 +179,12 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
         opened.enter_context(export_spans(settings, name))
         address = _address(settings.server.host, listener.getsockname()[1])
 
-        def started() -> None:
+        def announce() -> None:
             gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
             if ready:
                 ready(address)
 
-        app = StartingApp(make, started)
+        app = StartingApp(make, announce)
         config = uvicorn.Config(
             app,
             log_config=None,

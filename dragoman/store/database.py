@@ -105,7 +105,7 @@ class Store:
         mark_connections(self.engine, claim)
         retry_while_taken(self.migrate, seconds)
         with self.write() as session:
-            session.merge(ServiceInstance(id=1, number=claim.number, name=claim.name, since=now()))
+            session.merge(ServiceInstance(id=1, instance_id=claim.instance_id, name=claim.name, since=now()))
         claim.recorded = True
 
     def migrate(self) -> None:
@@ -166,7 +166,7 @@ def existing_store(url: str) -> Iterator[Store]:
 
 
 @contextmanager
-def opened_store(url: str) -> Iterator[Store]:
+def open_store(url: str) -> Iterator[Store]:
     """As :func:`existing_store`, migrated to the current schema.
 
     Raises:
@@ -183,7 +183,7 @@ def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], 
     Entries are numbered from ``start`` in the order given. Returns the number after the last one.
     """
     connection = session.connection()
-    numbered = ((version_id, number, *row) for number, row in enumerate(rows, start))
+    numbered = ((version_id, position, *row) for position, row in enumerate(rows, start))
     if connection.dialect.name == "postgresql":
         return start + _copy_entries(connection, numbered)
     statement = f"INSERT INTO table_entries ({_ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -247,8 +247,8 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _postgresql_engine(url: str) -> Engine:
-    given = make_url(url).query
-    chosen = {name: value for name, value in _CONNECTION.items() if name not in given}
+    query = make_url(url).query
+    chosen = {name: option for name, option in _CONNECTION.items() if name not in query}
     chosen["fallback_application_name"] = instance_name()
     return create_engine(
         url, pool_pre_ping=True, pool_size=16, max_overflow=48, connect_args=chosen, hide_parameters=True

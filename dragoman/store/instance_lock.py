@@ -44,7 +44,7 @@ class DatabaseClaim:
     """The mark of this instance, set on each of its connections."""
 
     def __init__(self) -> None:
-        self.number = 1 + secrets.randbelow(2**31 - 1)
+        self.instance_id = 1 + secrets.randbelow(2**31 - 1)
         self.name = instance_name()
         self.recorded = False
         """Whether the database has recorded this instance as the last one."""
@@ -56,20 +56,20 @@ class DatabaseClaim:
             DatabaseTaken: another instance uses the database, or has used it since this one did.
         """
         with connection.transaction():
-            for setting, value in _SERVER_KEEPALIVES.items():
-                connection.execute("SELECT set_config(%s, %s, false)", (setting, value))
+            for setting, amount in _SERVER_KEEPALIVES.items():
+                connection.execute("SELECT set_config(%s, %s, false)", (setting, amount))
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_GATE,))
-            other = connection.execute(_OTHERS, (_MARKS, self.number)).fetchone()
+            other = connection.execute(_OTHERS, (_MARKS, self.instance_id)).fetchone()
             if other is not None:
                 raise DatabaseTaken(f"the database is in use by another instance ({other[0]})")
             if self.recorded:
                 last = connection.execute("SELECT number, name FROM service_instance").fetchone()
-                if last is None or last[0] != self.number:
+                if last is None or last[0] != self.instance_id:
                     raise DatabaseTaken(
                         "another instance has used the database since "
                         f"({last[1] if last else 'unknown'}); restart this one"
                     )
-            connection.execute("SELECT pg_advisory_lock_shared(%s, %s)", (_MARKS, self.number))
+            connection.execute("SELECT pg_advisory_lock_shared(%s, %s)", (_MARKS, self.instance_id))
 
 
 def instance_name() -> str:

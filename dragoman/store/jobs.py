@@ -84,33 +84,33 @@ class JobRepository:
         Raises:
             NotFound: there is no job ``after``.
         """
-        wanted = select(Job).where(Job.status.not_in(HIDDEN)).order_by(Job.created_at.desc(), Job.id.desc())
+        statement = select(Job).where(Job.status.not_in(HIDDEN)).order_by(Job.created_at.desc(), Job.id.desc())
         if key_id is not None:
-            wanted = wanted.where(Job.key_id == key_id)
+            statement = statement.where(Job.key_id == key_id)
         with self._store.read() as session:
             if after is not None:
                 last = _visible(session, after, key_id)
                 same = and_(Job.created_at == last.created_at, Job.id < last.id)
-                wanted = wanted.where(or_(Job.created_at < last.created_at, same))
-            return [_info(job) for job in session.scalars(wanted.limit(limit))]
+                statement = statement.where(or_(Job.created_at < last.created_at, same))
+            return [_info(job) for job in session.scalars(statement.limit(limit))]
 
-    def unfinished(self) -> list[JobInfo]:
+    def list_unfinished(self) -> list[JobInfo]:
         """Unfinished jobs, oldest first."""
         with self._store.read() as session:
-            wanted = select(Job).where(Job.status.in_(UNFINISHED)).order_by(Job.created_at, Job.id)
-            return [_info(job) for job in session.scalars(wanted)]
+            statement = select(Job).where(Job.status.in_(UNFINISHED)).order_by(Job.created_at, Job.id)
+            return [_info(job) for job in session.scalars(statement)]
 
     def pinned_by(self, version: int) -> str | None:
         """A description of the unfinished job that needs a table version, or None."""
-        for job in self.unfinished():
-            if any(one["id"] == version for one in job.table_versions):
+        for job in self.list_unfinished():
+            if any(pin["id"] == version for pin in job.table_versions):
                 return f"the unfinished job '{job.id}'"
         return None
 
     def start(self, id: str) -> JobInfo | None:
         """Mark a job as in progress; None if it is finished or deleted."""
         with self._store.write() as session:
-            job = _locked(session, id)
+            job = _lock(session, id)
             if job is None or job.status not in UNFINISHED:
                 return None
             if job.status == VALIDATING:
@@ -119,9 +119,9 @@ class JobRepository:
 
     def pending(self, id: str, limit: int) -> list[tuple[int, str]]:
         """(number, custom_id) of the first lines without an answer."""
-        wanted = select(JobLine.line, JobLine.custom_id).where(JobLine.job_id == id, JobLine.state == PENDING)
+        statement = select(JobLine.line, JobLine.custom_id).where(JobLine.job_id == id, JobLine.state == PENDING)
         with self._store.read() as session:
-            rows = session.execute(wanted.order_by(JobLine.line).limit(limit)).all()
+            rows = session.execute(statement.order_by(JobLine.line).limit(limit)).all()
         return [(line, custom_id or "") for line, custom_id in rows]
 
     def request(self, id: str, line: int) -> bytes | None:
@@ -132,16 +132,16 @@ class JobRepository:
     def save(self, id: str, answered: Sequence[Answered], message: str | None) -> None:
         """Store answers in one transaction; lines that were answered before stay unchanged."""
         with self._store.write() as session:
-            job = _locked(session, id)
+            job = _lock(session, id)
             if job is None or job.status not in UNFINISHED:
                 return
-            numbers = [one.line for one in answered]
-            of_job = (JobLine.job_id == id, JobLine.line.in_(numbers), JobLine.state == PENDING)
+            lines = [answer.line for answer in answered]
+            of_job = (JobLine.job_id == id, JobLine.line.in_(lines), JobLine.state == PENDING)
             waiting = set(session.scalars(select(JobLine.line).where(*of_job)))
-            new = [one for one in answered if one.line in waiting]
+            new = [answer for answer in answered if answer.line in waiting]
             if new:
-                session.execute(update(JobLine), [_row(id, one) for one in new])
-            failed = sum(one.failed for one in new)
+                session.execute(update(JobLine), [_row(id, answer) for answer in new])
+            failed = sum(answer.failed for answer in new)
             job.failed += failed
             job.completed += len(new) - failed
             job.message = message
@@ -151,7 +151,7 @@ class JobRepository:
     def finish(self, id: str, status: str, message: str | None = None) -> None:
         """Store the final status of a job; lines without an answer count as failed."""
         with self._store.write() as session:
-            job = _locked(session, id)
+            job = _lock(session, id)
             if job is None or job.status not in UNFINISHED:
                 return
             counted = select(JobLine.state, func.count()).where(JobLine.job_id == id).group_by(JobLine.state)
@@ -206,9 +206,9 @@ class JobRepository:
                     return
                 session.execute(delete(JobLine).where(of_job, JobLine.line < first + _DELETE_BATCH))
 
-    def leftovers(self, kept: timedelta) -> list[str]:
+    def leftovers(self, retention: timedelta) -> list[str]:
         """Jobs to purge, unless they are being uploaded: dead uploads, deleted jobs, and those finished long ago."""
-        old = and_(Job.finished_at.is_not(None), Job.finished_at < now() - kept)
+        old = and_(Job.finished_at.is_not(None), Job.finished_at < now() - retention)
         with self._store.write() as session:
             session.execute(update(Job).where(old).values(status=DELETED, idempotency_key=None))
             return list(session.scalars(select(Job.id).where(Job.status.in_(HIDDEN))))
@@ -220,10 +220,10 @@ class JobRepository:
         """
         with self._store.read() as session:
             finished = _visible(session, id).status not in UNFINISHED
-        wanted = ([FAILED, PENDING] if finished else [FAILED]) if errors else [COMPLETED]
+        states = ([FAILED, PENDING] if finished else [FAILED]) if errors else [COMPLETED]
         last = 0
         while True:
-            chosen = (JobLine.job_id == id, JobLine.state.in_(wanted), JobLine.line > last)
+            chosen = (JobLine.job_id == id, JobLine.state.in_(states), JobLine.line > last)
             with self._store.read() as session:
                 if not (upto := _batch_end(session, chosen)):
                     return
@@ -234,11 +234,11 @@ class JobRepository:
 
     def collection(self, id: str) -> str | None:
         """The collection that all searches of a job name, and none of them another; None if there is no such one."""
-        wanted = select(JobLine.ids).where(JobLine.job_id == id, JobLine.ids.is_not(None)).distinct().limit(2)
+        statement = select(JobLine.ids).where(JobLine.job_id == id, JobLine.ids.is_not(None)).distinct().limit(2)
         with self._store.read() as session:
-            named = session.scalars(wanted).all()
-        found: str | None = json.loads(named[0])["collection"] if len(named) == 1 and named[0] is not None else None
-        return found
+            named = session.scalars(statement).all()
+        name: str | None = json.loads(named[0])["collection"] if len(named) == 1 and named[0] is not None else None
+        return name
 
 
 def _batch_end(session: Session, chosen: Sequence[ColumnElement[bool]]) -> int:
@@ -255,30 +255,30 @@ def _batch_end(session: Session, chosen: Sequence[ColumnElement[bool]]) -> int:
 
 def pins(versions: Sequence[ActiveVersion]) -> list[dict[str, Any]]:
     """The table versions of a job in their stored form."""
-    ordered = sorted(versions, key=lambda version: version.name)
-    return [{"id": one.id, "name": one.name, "version": one.version} for one in ordered]
+    ordered = sorted(versions, key=lambda pinned: pinned.name)
+    return [{"id": version.id, "name": version.name, "version": version.version} for version in ordered]
 
 
 def _visible(session: Session, id: str, key_id: str | None = None, *, lock: bool = False) -> Job:
-    job = _locked(session, id) if lock else session.get(Job, id)
+    job = _lock(session, id) if lock else session.get(Job, id)
     if job is None or job.status in HIDDEN or key_id not in (None, job.key_id):
         raise NotFound(f"there is no job {id[:64]!r}")
     return job
 
 
-def _locked(session: Session, id: str) -> Job | None:
+def _lock(session: Session, id: str) -> Job | None:
     return session.scalar(select(Job).where(Job.id == id).with_for_update())
 
 
-def _row(id: str, one: Answered) -> dict[str, Any]:
+def _row(id: str, answer: Answered) -> dict[str, Any]:
     row = {
         "job_id": id,
-        "line": one.line,
-        "state": FAILED if one.failed else COMPLETED,
+        "line": answer.line,
+        "state": FAILED if answer.failed else COMPLETED,
         "request": None,
-        "answer": one.answer,
+        "answer": answer.answer,
     }
-    return row if one.ids is None else row | {"ids": one.ids}  # those of a failed search stay as they were sent
+    return row if answer.ids is None else row | {"ids": answer.ids}  # those of a failed search stay as they were sent
 
 
 def _info(job: Job) -> JobInfo:

@@ -30,9 +30,9 @@ def parse_object(line: bytes, depth: int) -> dict[str, Any]:
         LineRejected: not JSON, of too many values, or not an object.
     """
     try:
-        value = parse(line, depth)
+        fields = parse(line, depth)
     except (MalformedBody, TooLarge) as fault:
         raise LineRejected(str(fault).replace("the body is", "the line is")) from fault
-    if not isinstance(value, dict):
+    if not isinstance(fields, dict):
         raise LineRejected("the line is not a JSON object")
-    return value
+    return fields

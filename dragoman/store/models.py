@@ -40,17 +40,17 @@ class Instant(TypeDecorator[datetime]):
     impl = SqlDateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
+    def process_bind_param(self, moment: datetime | None, dialect: Dialect) -> datetime | None:
+        if moment is None:
             return None
-        if value.tzinfo is None:
+        if moment.tzinfo is None:
             raise ValueError("a time needs a time zone")
-        return value.astimezone(UTC)
+        return moment.astimezone(UTC)
 
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        if value is None:
+    def process_result_value(self, stored: Any | None, dialect: Dialect) -> datetime | None:
+        if stored is None:
             return None
-        moment: datetime = value
+        moment: datetime = stored
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
@@ -132,7 +132,7 @@ class DocumentEntities(Base):
     )
     generation: Mapped[int] = mapped_column(BigInteger)
     failed: Mapped[bool] = mapped_column(Boolean, default=False)
-    found: Mapped[list[Any]] = mapped_column(JSON)
+    mentions: Mapped[list[Any]] = mapped_column("found", JSON)
     """For each name its field, start, end, label and score, in the order of the document."""
 
 
@@ -144,7 +144,7 @@ class EntityName(Base):
     document_key: Mapped[int] = mapped_column(
         BigKey, ForeignKey("document_entities.document_key", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
-    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    position: Mapped[int] = mapped_column("number", Integer, primary_key=True, autoincrement=False)
     collection_id: Mapped[int] = mapped_column(BigKey)
     name: Mapped[str] = mapped_column(Text)
     sound: Mapped[str] = mapped_column(Text)
@@ -213,7 +213,7 @@ class TableVersion(Base):
 
 
 class TableEntry(Base):
-    """One translation of a version: P(target|source) and P(source|target); ``number`` keeps their order.
+    """One translation of a version: P(target|source) and P(source|target); ``position`` keeps their order.
 
     ``source`` and ``target`` are folded. How a term was written is kept where that differs.
     """
@@ -221,7 +221,7 @@ class TableEntry(Base):
     __tablename__ = "table_entries"
 
     version_id: Mapped[int] = mapped_column(BigKey, ForeignKey("table_versions.id"), primary_key=True)
-    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    position: Mapped[int] = mapped_column("number", Integer, primary_key=True, autoincrement=False)
     source: Mapped[str] = mapped_column(Text)
     target: Mapped[str] = mapped_column(Text)
     p_ts: Mapped[float] = mapped_column(Double)
@@ -274,7 +274,7 @@ class ServiceInstance(Base):
     __tablename__ = "service_instance"
 
     id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    number: Mapped[int] = mapped_column(BigInteger)
+    instance_id: Mapped[int] = mapped_column("number", BigInteger)
     name: Mapped[str] = mapped_column(Text)
     since: Mapped[datetime] = mapped_column(Instant, default=now)
 

@@ -23,10 +23,10 @@ class Body(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _count_fields(cls, value: Any) -> Any:
-        if isinstance(value, dict) and len(value) > FIELDS:
-            raise ValueError(f"has {len(value)} fields; at most {FIELDS} are allowed")
-        return value
+    def _count_fields(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and len(fields) > FIELDS:
+            raise ValueError(f"has {len(fields)} fields; at most {FIELDS} are allowed")
+        return fields
 
 
 def _check_not_blank(text: str) -> str:
@@ -39,7 +39,7 @@ def _check_code(code: str) -> str:
     return check_language(code if len(code) <= _CODE_CHARS else code[:_CODE_CHARS] + "...")
 
 
-Clean = BeforeValidator(lambda value: check_text(value) if isinstance(value, str) else value)
+Clean = BeforeValidator(lambda text: check_text(text) if isinstance(text, str) else text)
 """Text without NUL and without lone surrogates: what the database and the index can hold."""
 
 Text = Annotated[StrictStr, Clean]
@@ -66,13 +66,13 @@ _ALTERNATIVES = frozenset({"RerankOptions"})
 
 def describe(errors: Sequence[Any]) -> str:
     """One line for all validation errors, each with its field."""
-    shown = [_describe_one(error) for error in errors[:_REPORTED]]
+    shown = [_describe_error(error) for error in errors[:_REPORTED]]
     if len(errors) > _REPORTED:
         shown.append(f"and {len(errors) - _REPORTED} more")
     return "; ".join(shown)
 
 
-def _describe_one(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     place, *path = error["loc"] or ("body",)
     message = _message(error)
     if place not in _PLACES:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
 
 if TYPE_CHECKING:
     from dragoman_lab.evaluation.serving import TableFile
@@ -69,7 +69,7 @@ def evaluate(
     files = [_table_file(option, source, target) for option in table or ()]
     with TemporaryDirectory() as folder:
         if not files and {"psq", "smt", "hybrid", "reranked", "mart"} & set(names):
-            with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+            with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
                 used = runtime.settings.store.data_dir
                 files = active_tables(runtime.tables, source, target, Path(folder))
             if not files:

@@ -11,7 +11,7 @@ import sys
 from dragoman.cli import main as command_line
 from dragoman.engine.models import models
 from dragoman.service.collections import importing
-from dragoman.service.jobs import scheduler, submission
+from dragoman.service.jobs import job_scheduler, submission
 
 SMALL_BATCHES = [sys.executable, "-m", "tests.service.small_batches"]
 
@@ -19,7 +19,7 @@ SMALL_BATCHES = [sys.executable, "-m", "tests.service.small_batches"]
 def shrink() -> None:
     """Make the batches of this process small."""
     importing.BATCH_LINES = submission.BATCH_LINES = 10
-    scheduler.CHUNK_LINES = 4
+    job_scheduler.CHUNK_LINES = 4
     models.ANSWERS = 1
 
 

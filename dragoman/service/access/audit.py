@@ -70,8 +70,8 @@ class Audit:
         self._recent: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
     @contextmanager
-    def recorded_hourly(self, actor: Actor, action: str, object: str) -> Iterator[None]:
-        """As :meth:`recorded`, but an action that one caller repeats on one object is recorded once an hour.
+    def record_hourly(self, actor: Actor, action: str, object: str) -> Iterator[None]:
+        """As :meth:`record`, but an action that one caller repeats on one object is recorded once an hour.
 
         For what callers may repeat as often as they like, such as reading: the log must not grow with each.
         """
@@ -81,7 +81,7 @@ class Audit:
         if time.monotonic() - recorded_at < _REPEAT_SECONDS:
             yield
             return
-        with self.recorded(actor, action, object):
+        with self.record(actor, action, object):
             self._remember(repeated)
             yield
 
@@ -93,7 +93,7 @@ class Audit:
                 self._recent.popitem(last=False)
 
     @contextmanager
-    def recorded(self, actor: Actor, action: str, object: str) -> Iterator[Recording]:
+    def record(self, actor: Actor, action: str, object: str) -> Iterator[Recording]:
         """Record the block's action on ``object``, and its outcome.
 
         Raises:
@@ -119,11 +119,11 @@ class Audit:
 
     def entries(self, limit: int, before: int | None = None) -> list[AuditInfo]:
         """The newest entries, newest first; with ``before`` only those older than that entry."""
-        wanted = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
+        statement = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
         if before is not None:
-            wanted = wanted.where(AuditEntry.id < before)
+            statement = statement.where(AuditEntry.id < before)
         with self._store.read() as session:
-            rows = session.scalars(wanted).all()
+            rows = session.scalars(statement).all()
         return [
             AuditInfo(row.id, row.at, row.key_id, row.actor, row.action, row.object, row.outcome, row.request_id)
             for row in rows

@@ -20,7 +20,7 @@ import anyio.to_thread
 
 from dragoman.engine.core.errors import Unauthorized, Unavailable
 from dragoman.engine.settings import Settings
-from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognised
+from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognise_key
 from dragoman.service.access.rate_limit import Meter, Quota
 from dragoman.store.models import now
 
@@ -66,7 +66,7 @@ class Access:
         self._saved_at: dict[str, float] = {}
         self._saving: asyncio.Task[None] | None = None
 
-    async def caller(self, given: str | None) -> Caller:
+    async def caller(self, sent_key: str | None) -> Caller:
         """The caller with this key, or without a key.
 
         Raises:
@@ -75,20 +75,20 @@ class Access:
             DBAPIError: the keys cannot be read.
         """
         arrived = time.monotonic()
-        cached = await self._refreshed(arrived - _MAX_AGE_SECONDS)
+        cached = await self._refresh(arrived - _MAX_AGE_SECONDS)
         if not cached.keys and self._settings.server.loopback:
             return self._anonymous()
-        if given is None:
+        if sent_key is None:
             raise Unauthorized("send an API key: Authorization: Bearer KEY", "missing")
-        key = recognised(cached.keys, given)
+        key = recognise_key(cached.keys, sent_key)
         if key is None:  # it may be newer than the cache; a wrong secret waits as well, or its id would be told apart
-            key = recognised((await self._refreshed(arrived)).keys, given)
+            key = recognise_key((await self._refresh(arrived)).keys, sent_key)
         if key is None:
             raise Unauthorized("the API key is not known")
         self._record_use(key.id)
         return Caller(key.id, key.label, key.scopes, self._meter(key.id, self._quota(key)))
 
-    def changed(self) -> None:
+    def invalidate(self) -> None:
         """Invalidate the cache: this process changed the keys."""
         self._changed_at = time.monotonic()
 
@@ -99,23 +99,23 @@ class Access:
         if self._used:
             await self._save_uses()
 
-    async def _refreshed(self, since: float) -> _CachedKeys:
+    async def _refresh(self, since: float) -> _CachedKeys:
         """The keys, read after ``since`` and after the last change by this process."""
         while self._cached.read_at < max(since, self._changed_at):
             if self._reading is None:
-                self._reading = asyncio.create_task(self._read())
+                self._reading = asyncio.create_task(self._read_keys())
             done, _ = await asyncio.wait([self._reading], timeout=_WAIT_SECONDS)
             if not done:
                 raise Unavailable("the database does not respond, so API keys cannot be checked")
             done.pop().result()
         return self._cached
 
-    async def _read(self) -> None:
+    async def _read_keys(self) -> None:
         try:
             await asyncio.sleep(max(0.0, self._cached.read_at + _MIN_REFRESH_SECONDS - time.monotonic()))
             read_at = time.monotonic()
-            found = await anyio.to_thread.run_sync(self._keys.all, limiter=self._thread)
-            self._cached = _CachedKeys(read_at, {key.id: key for key in found})
+            keys = await anyio.to_thread.run_sync(self._keys.all, limiter=self._thread)
+            self._cached = _CachedKeys(read_at, {key.id: key for key in keys})
             self._forget_others(self._cached.keys)
         finally:
             self._reading = None
@@ -158,7 +158,7 @@ class Access:
         times, self._used = self._used, {}
         self._saved_at |= dict.fromkeys(times, time.monotonic())
         try:
-            await asyncio.to_thread(self._keys.used, times)
+            await asyncio.to_thread(self._keys.save_use, times)
         except Exception as fault:  # no request may fail because of this
             logger.warning("the last use of API keys could not be saved: %s", fault)
         finally:

@@ -35,7 +35,7 @@ def create_key(
     with record("key.create", new.name) as recording:
         info, key = runtime.keys.create(new_key)
         recording.object = info.label
-    access.changed()
+    access.invalidate()
     response.headers["Cache-Control"] = "no-store"
     return KeyMade(**_key(info).model_dump(), key=key)
 
@@ -56,7 +56,7 @@ def revoke_key(
     """Revoke a key for good. The service still requires a key, even if this was the last one."""
     with record("key.revoke", id):
         runtime.keys.revoke(id)
-    access.changed()
+    access.invalidate()
 
 
 @router.get("/audit")
@@ -66,8 +66,8 @@ def list_audit(
     before: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Only entries older than this one.")] = None,
 ) -> AuditList:
     """What administrators did through the API and the command line, newest first."""
-    found = runtime.audit.entries(limit, before)
-    return AuditList(entries=[AuditBody.model_validate(one, from_attributes=True) for one in found])
+    entries = runtime.audit.entries(limit, before)
+    return AuditList(entries=[AuditBody.model_validate(entry, from_attributes=True) for entry in entries])
 
 
 def _state(info: KeyInfo) -> Literal["active", "expired", "revoked"]:

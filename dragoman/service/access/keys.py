@@ -79,7 +79,7 @@ class Keys:
         Raises:
             InvalidRequest: a field is not allowed; the message names it.
         """
-        row, key = _made(new)
+        row, key = _make_key(new)
         with self._store.write() as session:
             session.add(row)
         return _info(row), key
@@ -116,7 +116,7 @@ class Keys:
                 except OverflowError as fault:
                     raise InvalidRequest("expires_at: a key of this lifetime would expire too late") from fault
             limits = (info.requests_per_second, info.burst, info.concurrent_requests)
-            successor, key = _made(NewKey(info.scopes, info.name, expires_at, *limits))
+            successor, key = _make_key(NewKey(info.scopes, info.name, expires_at, *limits))
             session.add(successor)
             row.expires_at = ends if info.expires_at is None else min(ends, info.expires_at)
         return _info(successor), key
@@ -138,7 +138,7 @@ class Keys:
             session.execute(delete(ApiKey).where(ApiKey.id.in_(ids)))
         return len(ids)
 
-    def used(self, times: Mapping[str, datetime]) -> None:
+    def save_use(self, times: Mapping[str, datetime]) -> None:
         """Save when keys were last used; a later time saved by another process stays."""
         with self._store.write() as session:
             for id, at in times.items():
@@ -146,7 +146,7 @@ class Keys:
                 session.execute(update(ApiKey).where(ApiKey.id == id, earlier).values(last_used_at=at))
 
 
-def recognised(keys: Mapping[str, KeyInfo], given: str) -> KeyInfo | None:
+def recognise_key(keys: Mapping[str, KeyInfo], sent_key: str) -> KeyInfo | None:
     """The data of the given key, or None if it is not among ``keys``, whether by its id or its secret.
 
     Neither the answer nor its time says which ids there are.
@@ -154,12 +154,12 @@ def recognised(keys: Mapping[str, KeyInfo], given: str) -> KeyInfo | None:
     Raises:
         Unauthorized: the key is malformed, or it was revoked or has expired.
     """
-    parts = _KEY.fullmatch(given)
+    parts = _KEY.fullmatch(sent_key)
     if parts is None:
         message = "this is not an API key of this service; send one as Authorization: Bearer KEY"
         raise Unauthorized(message, "malformed")
     info = keys.get(parts[1])
-    if not hmac.compare_digest(_digest(given), _NOBODYS_DIGEST if info is None else info.digest) or info is None:
+    if not hmac.compare_digest(_digest(sent_key), _NOBODYS_DIGEST if info is None else info.digest) or info is None:
         return None
     if info.revoked_at is not None:
         raise Unauthorized("the API key was revoked", "revoked")
@@ -168,13 +168,13 @@ def recognised(keys: Mapping[str, KeyInfo], given: str) -> KeyInfo | None:
     return info
 
 
-def claimed_id(given: str | None) -> str | None:
+def claimed_id(sent_key: str | None) -> str | None:
     """The id in what has the form of a key, whether there is such a key or not."""
-    parts = _KEY.fullmatch(given or "")
+    parts = _KEY.fullmatch(sent_key or "")
     return None if parts is None else parts[1]
 
 
-def _made(new: NewKey) -> tuple[ApiKey, str]:
+def _make_key(new: NewKey) -> tuple[ApiKey, str]:
     _check(new)
     id = secrets.token_hex(6)
     key = f"dragoman_{id}_{secrets.token_urlsafe(_SECRET_BYTES)}"

@@ -14,13 +14,13 @@ from dragoman.files.streams import gzip_stream
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.importing import Imported
-from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import (
     StrictRoute,
     check_media_type,
     content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.http.threads import Threads
 from dragoman.service.schemas.collections import (
     UNINDEXED_LISTED,
     CollectionBody,
@@ -78,8 +78,10 @@ DocumentId = Annotated[str, Path(description="The document's id, percent-encoded
 def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep) -> CollectionBody:
     """Create an empty collection; 409 if there is one of this name."""
     with record("collection.create", new.name):
-        made = runtime.collections.create(new.name, new.language, new.description, new.late_interaction, new.entities)
-    return collection_body(made, 0, runtime.dense, runtime.entities)
+        collection = runtime.collections.create(
+            new.name, new.language, new.description, new.late_interaction, new.entities
+        )
+    return collection_body(collection, 0, runtime.dense, runtime.entities)
 
 
 @router.get("")
@@ -159,10 +161,10 @@ def export_documents(name: CollectionName, request: Request, runtime: RuntimeDep
 async def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> Response:
     """One document by its id, which may contain any characters, such as spaces and slashes, percent-encoded."""
 
-    def read() -> bytes:
+    def read_body() -> bytes:
         return document_body(name, runtime.collections.document(name, id)).model_dump_json().encode()
 
-    return Response(await run_among_few(read), media_type="application/json")
+    return Response(await run_among_few(read_body), media_type="application/json")
 
 
 @router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)

@@ -47,7 +47,7 @@ async def _caller(request: Request) -> Caller:
 
 
 async def _record(request: Request) -> Callable[[str, str], AbstractContextManager[Recording]]:
-    return partial((await _runtime(request)).audit.recorded, await _actor(request))
+    return partial((await _runtime(request)).audit.record, await _actor(request))
 
 
 async def _actor(request: Request) -> Actor:
@@ -56,11 +56,11 @@ async def _actor(request: Request) -> Actor:
 
 
 async def _check_parameters(request: Request) -> None:
-    known = [field.alias for field in request.scope["route"].dependant.query_params]
-    unknown = [name for name in request.query_params if name not in known]
+    parameters = [field.alias for field in request.scope["route"].dependant.query_params]
+    unknown = [name for name in request.query_params if name not in parameters]
     if unknown:
         named = ", ".join(ascii(name[:40]) for name in unknown[:5])
-        raise InvalidRequest(f"unknown query parameter {named}: there are {', '.join(known) or 'none here'}")
+        raise InvalidRequest(f"unknown query parameter {named}: there are {', '.join(parameters) or 'none here'}")
 
 
 def with_readers(body: _Asking, request: Request, settings: Settings) -> _Asking:

@@ -52,13 +52,13 @@ _POLICY = (
 
 def install(app: FastAPI) -> None:
     """Serve the OpenAPI document, made once, and `/docs` with the files that it loads."""
-    made: list[bytes] = []
+    cached: list[bytes] = []
 
     @app.get(OPENAPI, include_in_schema=False)
     async def document() -> Response:
-        if not made:
-            made.append(json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode())
-        return Response(made[0], media_type="application/json")
+        if not cached:
+            cached.append(json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode())
+        return Response(cached[0], media_type="application/json")
 
     @app.get("/docs", include_in_schema=False)
     async def documentation() -> HTMLResponse:

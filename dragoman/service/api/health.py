@@ -33,7 +33,7 @@ async def readyz(request: Request, runtime: RuntimeDep) -> Health:
     if unserved := runtime.tables.registry.snapshot.unserved:
         raise Unavailable(f"{len(unserved)} active tables are not served; the log names them, and answers in degraded")
     checked: SharedCheck = request.app.state.ready
-    await checked.passed()
+    await checked.check()
     return Health(status="ready")
 
 

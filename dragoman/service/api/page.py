@@ -31,13 +31,13 @@ class _PageFile:
 
 def _read_files() -> dict[str, _PageFile]:
     """By name, those files of the package's folder `web` that are of a kind a page is made of."""
-    found = {}
+    page_files = {}
     for file in files("dragoman.service").joinpath("web").iterdir():
         media_type = _MEDIA_TYPES.get(PurePath(file.name).suffix)
         if media_type is not None:
             content = file.read_bytes()
-            found[file.name] = _PageFile(content, media_type, f'"{hashlib.sha256(content).hexdigest()}"')
-    return found
+            page_files[file.name] = _PageFile(content, media_type, f'"{hashlib.sha256(content).hexdigest()}"')
+    return page_files
 
 
 _FILES = _read_files()
@@ -53,8 +53,8 @@ def _answer(request: Request, file: _PageFile) -> Response:
         "Content-Security-Policy": _POLICY,
         "X-Content-Type-Options": "nosniff",
     }
-    known = request.headers.get("if-none-match", "").split(",")
-    if file.etag in {etag.strip().removeprefix("W/") for etag in known}:
+    etags = request.headers.get("if-none-match", "").split(",")
+    if file.etag in {etag.strip().removeprefix("W/") for etag in etags}:
         return Response(status_code=304, headers=headers)
     return Response(file.content, headers=headers, media_type=file.media_type)
 

@@ -125,7 +125,7 @@ class Entities:
         with self._store.read() as session:
             for start in range(0, len(keys), _CHUNK):
                 rows = session.execute(
-                    select(DocumentEntities.document_key, DocumentEntities.generation, DocumentEntities.found).where(
+                    select(DocumentEntities.document_key, DocumentEntities.generation, DocumentEntities.mentions).where(
                         DocumentEntities.document_key.in_(keys[start : start + _CHUNK]),
                         DocumentEntities.failed == false(),
                     )
@@ -318,14 +318,14 @@ class Entities:
                         "document_key": document.key,
                         "generation": document.generation,
                         "failed": mentions is None,
-                        "found": [astuple(one) for one in own],
+                        "mentions": [astuple(one) for one in own],
                     }
                 )
                 texts = [(document.fields[one.field][one.start : one.end], one.label) for one in own]
                 names += [
                     {
                         "document_key": document.key,
-                        "number": number,
+                        "position": number,
                         "collection_id": collection_id,
                         "name": form,
                         "sound": sound,

@@ -21,8 +21,8 @@ class TrailingSlash:
 
     def __init__(self, app: ASGIApp, routers: Sequence[APIRouter] = ()) -> None:
         self.app = app
-        routes = [one for router in routers for one in router.routes if isinstance(one, Route)]
-        self._open_ended = [one for one in routes if one.path.endswith(":whole}")]
+        routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
+        self._open_ended = [route for route in routes if route.path.endswith(":whole}")]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._slash_ends(scope):
@@ -35,8 +35,8 @@ class TrailingSlash:
         if not path.endswith("/") or path == scope.get("root_path", "") + "/":
             return False
         for route in self._open_ended:
-            match, found = route.matches(scope)
-            if match is not Match.NONE and all(found["path_params"].values()):
+            match, child_scope = route.matches(scope)
+            if match is not Match.NONE and all(child_scope["path_params"].values()):
                 return False
         return True
 

@@ -61,8 +61,8 @@ def is_open(path: str) -> bool:
 def needed_scopes(method: str, path: str) -> tuple[str, ...] | None:
     """The scopes that allow this request, of which one is enough; None for an unknown path."""
     parts = path.split("/", 3)
-    found = _NEEDED.get("/".join(parts[:3])) or _NEEDED.get("/".join(parts[:2]))
-    return None if found is None else found[method not in READING]
+    scopes = _NEEDED.get("/".join(parts[:3])) or _NEEDED.get("/".join(parts[:2]))
+    return None if scopes is None else scopes[method not in READING]
 
 
 class Authentication:
@@ -94,7 +94,7 @@ class Authentication:
             await self.app(scope, receive, send)
             return
         try:
-            await self._admitted(scope, receive, send)
+            await self._admit(scope, receive, send)
         except (Unauthorized, Forbidden) as refusal:
             caller = scope["state"].get("key_id") or claimed_id(bearer(scope))
             report_refusal(scope, refusal.reason, caller)
@@ -102,7 +102,7 @@ class Authentication:
                 self._failed.check(scope)
             raise
 
-    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         access: Access = scope["app"].state.access
         caller = await access.caller(bearer(scope))
         if caller.key_id is None:  # a page of another site has no key, so only an open service needs this

@@ -36,11 +36,11 @@ class WholePath(Convertor[str]):
 
     regex = "(?s:.*)"
 
-    def convert(self, value: str) -> str:
-        return value
+    def convert(self, path: str) -> str:
+        return path
 
-    def to_string(self, value: str) -> str:
-        return value
+    def to_string(self, path: str) -> str:
+        return path
 
 
 register_url_convertor("whole", WholePath())
@@ -72,9 +72,9 @@ class StrictRequest(Request):
         if not hasattr(self, "_json"):
             body = await self.body()
             if len(body) < _READ_AT_ONCE and count_values_at_most(body, _VALUES_AT_ONCE) < _VALUES_AT_ONCE:
-                self._json = self._valid(body)
+                self._json = self._validate(body)
                 return self._json
-            read = await anyio.to_thread.run_sync(self._read, body, limiter=_reading())
+            read = await anyio.to_thread.run_sync(self._validate_or_return_fault, body, limiter=_reading())
             if isinstance(read, ServiceError):
                 raise read
             self._json = read
@@ -87,25 +87,25 @@ class StrictRequest(Request):
         self._json = None
         self.memory.release()
 
-    def _read(self, body: bytes) -> Any:
+    def _validate_or_return_fault(self, body: bytes) -> Any:
         """The body as the endpoint takes it, or the fault: one that is raised would hold the body by its traceback."""
         try:
             self.memory.take(memory_of(body, settings_of(self).requests.body_values))
-            return self._valid(body)
+            return self._validate(body)
         except ServiceError as fault:
             fault.__cause__ = fault.__context__ = None
             return fault.with_traceback(None)
 
-    def _valid(self, body: bytes) -> Any:
+    def _validate(self, body: bytes) -> Any:
         """
         Raises:
             ServiceError: the body is not what the endpoint takes.
         """
         settings = settings_of(self)
-        value = parse(body, settings.requests.body_depth, settings.requests.body_values)
+        content = parse(body, settings.requests.body_depth, settings.requests.body_values)
         if self._field is None:
-            return value
-        valid, errors = self._field.validate(value, loc=("body",))
+            return content
+        valid, errors = self._field.validate(content, loc=("body",))
         if errors:
             raise InvalidRequest(describe(errors))
         return valid
@@ -134,12 +134,12 @@ def _reading() -> anyio.CapacityLimiter:
     return anyio.CapacityLimiter(2)
 
 
-def check_media_type(request: Request, allowed: tuple[str, ...], wanted: str) -> None:
+def check_media_type(request: Request, allowed: tuple[str, ...], expected: str) -> None:
     """Raise :class:`UnsupportedMedia` unless the body is of a media type in ``allowed``."""
     sent = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if sent in allowed or ("application/json" in allowed and sent.endswith("+json")):
         return
-    raise UnsupportedMedia(f"send the body as {wanted}, not as {sent[:80]!r}" if sent else f"send {wanted}")
+    raise UnsupportedMedia(f"send the body as {expected}, not as {sent[:80]!r}" if sent else f"send {expected}")
 
 
 def content_gzip(request: Request) -> bool:
@@ -152,8 +152,8 @@ def content_gzip(request: Request) -> bool:
 
 def bearer(scope: Scope) -> str | None:
     """The key that a request carries; None without an Authorization, and empty with one that is no Bearer's."""
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    if not given:
+    authorizations = [header for name, header in scope["headers"] if name == b"authorization"]
+    if not authorizations:
         return None
-    scheme, _, key = given[0].decode("latin-1").strip().partition(" ")
-    return key.strip() if len(given) == 1 and scheme.lower() == "bearer" else ""
+    scheme, _, key = authorizations[0].decode("latin-1").strip().partition(" ")
+    return key.strip() if len(authorizations) == 1 and scheme.lower() == "bearer" else ""

@@ -58,13 +58,13 @@ def error_response(error: ServiceError, identifier: str) -> Response:
     )
 
 
-def unexpected(fault: BaseException, identifier: str) -> ServiceError:
+def report_fault(fault: BaseException, identifier: str) -> ServiceError:
     """The error for an unexpected fault: the log has all of it, the response only the request id."""
-    known = classify(fault)
-    if known is not None:
-        if known.status >= 500 and not isinstance(known, ClientDisconnected):
-            logger.error("request %s: %s: %s", identifier, known.error_type, fault)
-        return known
+    error = classify(fault)
+    if error is not None:
+        if error.status >= 500 and not isinstance(error, ClientDisconnected):
+            logger.error("request %s: %s: %s", identifier, error.error_type, fault)
+        return error
     logger.error("request %s failed", identifier, exc_info=fault)
     return InternalError(f"the service failed; its log has the cause under request id {identifier}")
 
@@ -74,7 +74,7 @@ def install(app: FastAPI, routers: Sequence[APIRouter] = ()) -> None:
 
     A 405 lists the methods of the app's own routes and of those of ``routers``, which the app includes.
     """
-    routes = [one for one in chain(app.routes, *(router.routes for router in routers)) if isinstance(one, Route)]
+    routes = [route for route in chain(app.routes, *(router.routes for router in routers)) if isinstance(route, Route)]
 
     async def on_http(request: Request, fault: Exception) -> Response:
         assert isinstance(fault, HTTPException)
@@ -99,7 +99,7 @@ async def _on_service(request: Request, fault: Exception) -> Response:
 
 def _http_response(request: Request, fault: HTTPException, routes: Sequence[Route]) -> Response:
     if fault.__cause__ is not None:  # FastAPI wraps what reading the body raised
-        return error_response(unexpected(fault.__cause__, request_id(request)), request_id(request))
+        return error_response(report_fault(fault.__cause__, request_id(request)), request_id(request))
     message, headers = str(fault.detail), dict(fault.headers or {})
     if fault.status_code == 404 and message == "Not Found":
         message = f"there is nothing at {request.url.path[:200]}"
@@ -116,6 +116,6 @@ def _http_response(request: Request, fault: HTTPException, routes: Sequence[Rout
 
 def _methods(request: Request, routes: Sequence[Route]) -> list[str]:
     """The methods of all routes with the request's path; the fault itself has those of one route only."""
-    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
-    methods = set().union(*(route.methods or () for route in found))
+    matches = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    methods = set().union(*(route.methods or () for route in matches))
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)

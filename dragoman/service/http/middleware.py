@@ -17,7 +17,7 @@ from dragoman.engine.observability.logs import access, known_method, request_id
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import request_span
 from dragoman.service.http.connections.exchange import has_two_lengths
-from dragoman.service.http.errors import error_response, unexpected
+from dragoman.service.http.errors import error_response, report_fault
 from dragoman.service.http.plain import with_security_headers
 from dragoman.service.http.request_id import request_identifier
 
@@ -27,7 +27,7 @@ _LOGGED = ("key_id", "degraded", "query")
 
 def note_degraded(request: Request, degraded: Sequence[Degraded]) -> None:
     """Name the degraded stages and their causes in the request's log line."""
-    request.state.degraded = sorted({f"{one.stage}:{one.cause}" for one in degraded})
+    request.state.degraded = sorted({f"{note.stage}:{note.cause}" for note in degraded})
 
 
 class RequestContext:
@@ -82,7 +82,7 @@ class RequestContext:
             stopping = Unavailable("the service is stopping; the request did not finish in time")
             await error_response(stopping, identifier)(scope, receive, send_with_headers)
         except Exception as fault:
-            error = unexpected(fault, identifier)
+            error = report_fault(fault, identifier)
             if not begun:
                 await error_response(error, identifier)(scope, receive, send_with_headers)
         return status

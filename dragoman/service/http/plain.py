@@ -45,7 +45,7 @@ def raw_error(error: ServiceError, identifier: str) -> bytes:
     """A whole HTTP/1.1 response with this error, after which the connection is closed."""
     content = error_content(error, identifier)
     headers = error_headers(error, identifier) | {"Content-Length": str(len(content)), "Connection": "close"}
-    lines = [f"HTTP/1.1 {error.status} {error.error_type}", *(f"{name}: {value}" for name, value in headers.items())]
+    lines = [f"HTTP/1.1 {error.status} {error.error_type}", *(f"{name}: {text}" for name, text in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
@@ -56,7 +56,7 @@ async def send_error(send: Send, error: ServiceError, identifier: str) -> None:
 
 async def send_plain(send: Send, status: int, headers: Mapping[str, str], body: bytes, head: bool = False) -> None:
     """Send a whole response; with ``head``, only its headers."""
-    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    encoded = [(name.lower().encode(), text.encode()) for name, text in headers.items()]
     encoded.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": b"" if head else body})

@@ -29,13 +29,13 @@ class SharedCheck:
         self._check = check
         self._seconds = seconds
         self._thread = anyio.CapacityLimiter(1)
-        self._made_at = -math.inf
+        self._checked_at = -math.inf
         self._fault: Exception | None = None
         self._running: asyncio.Task[None] | None = None
 
-    async def passed(self) -> None:
+    async def check(self) -> None:
         """Wait for the check, or take the result of less than a second ago; raises what it raised."""
-        if self._running is None and time.monotonic() - self._made_at >= self._seconds:
+        if self._running is None and time.monotonic() - self._checked_at >= self._seconds:
             self._running = asyncio.create_task(self._run())
         if self._running is not None:
             await asyncio.wait([self._running])
@@ -50,7 +50,7 @@ class SharedCheck:
         else:
             self._fault = None
         finally:
-            self._made_at = time.monotonic()
+            self._checked_at = time.monotonic()
             self._running = None
 
 

@@ -12,9 +12,9 @@ _USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
 
 def request_identifier(scope: Scope) -> str:
     """The id of a request: its X-Request-Id if that is valid, or a new one."""
-    for name, value in scope["headers"]:
+    for name, header in scope["headers"]:
         if name == b"x-request-id":
-            given = value.decode("latin-1")
-            if _USABLE_ID.fullmatch(given):
-                return str(given)
+            sent_id = header.decode("latin-1")
+            if _USABLE_ID.fullmatch(sent_id):
+                return str(sent_id)
     return uuid4().hex

@@ -28,7 +28,7 @@ def check_same_site(scope: Scope, allowed: Collection[str]) -> None:
     """
     headers = Headers(scope=scope)
     host, origin = headers.get("host"), headers.get("origin")
-    if host is not None and not _known(_name("//" + host), allowed):
+    if host is not None and not _is_allowed(_name("//" + host), allowed):
         raise Forbidden(f"Host: {host!r} is no name of this machine; DRAGOMAN_ALLOWED_HOSTS may name it", "site")
     if origin is None or scope["method"] in READING:
         return
@@ -44,7 +44,7 @@ def _name(address: str) -> str | None:
         return None
 
 
-def _known(name: str | None, allowed: Collection[str]) -> bool:
+def _is_allowed(name: str | None, allowed: Collection[str]) -> bool:
     if name is None:
         return False
     if name in allowed or name == "localhost" or name.endswith(".localhost"):

@@ -35,7 +35,7 @@ class BodyStream:
         self._slowest = settings.requests.body_bytes_per_second
         length = request.headers.get("content-length", "")
         self._length = int(length) if length.isdecimal() and length.isascii() and len(length) < 20 else 0
-        self._patience = settings.requests.upload_idle_seconds
+        self._seconds_left = settings.requests.upload_idle_seconds
         self._arrived_at = time.monotonic()
         self.ended = False
         self._fault: ClientDisconnect | UploadTooSlow | None = None
@@ -51,13 +51,13 @@ class BodyStream:
         """
         if self.ended:
             return None
-        left = self._patience
+        left = self._seconds_left
         begun = time.monotonic()
         try:
             with anyio.move_on_after(left) as waiting:
                 message = await self._receive()
         finally:
-            self._patience -= time.monotonic() - begun
+            self._seconds_left -= time.monotonic() - begun
         if waiting.cancelled_caught:
             raise UploadTooSlow(self._too_slow())
         self.ended = not message.get("more_body", False)
@@ -65,7 +65,7 @@ class BodyStream:
             raise ClientDisconnect
         part: bytes = message.get("body", b"")
         self._arrived_at = time.monotonic()
-        self._patience = min(self._wait_limit, self._patience + len(part) / self._slowest)
+        self._seconds_left = min(self._wait_limit, self._seconds_left + len(part) / self._slowest)
         return part
 
     def _too_slow(self) -> str:
@@ -77,8 +77,8 @@ class BodyStream:
     async def next_large(self) -> bytes | None:
         """What arrives until it is worth a thread's turn: some KiB, or all of a short while; None after the last.
 
-        A fault that comes after some data is raised by the next call. After a cancellation, :meth:`gathered` has what
-        had arrived.
+        A fault that comes after some data is raised by the next call. After a cancellation, :meth:`take_gathered` has
+        what had arrived.
         """
         if self._fault is not None:
             fault, self._fault = self._fault, None
@@ -94,9 +94,9 @@ class BodyStream:
                 except (ClientDisconnect, UploadTooSlow) as fault:
                     self._fault = fault
                     break
-        return self.gathered()
+        return self.take_gathered()
 
-    def gathered(self) -> bytes:
+    def take_gathered(self) -> bytes:
         """What has arrived and was not returned."""
         part, self._gathered = bytes(self._gathered), bytearray()
         return part
@@ -197,7 +197,7 @@ class Uploads:
             finally:
                 self._waiting.discard(scope)
         if scope.cancelled_caught and part == b"":
-            part = body.gathered()
+            part = body.take_gathered()
             if not part:
                 raise Unavailable("the service is stopping")
         return part

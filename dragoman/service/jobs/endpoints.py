@@ -137,7 +137,7 @@ def list_jobs(
     """The jobs that the key made, newest first; with an admin key those of all keys."""
     jobs = runtime.jobs.all(limit + 1, after, owner)
     if any(job.key_id != actor.key_id for job in jobs[:limit]):
-        with runtime.audit.recorded_hourly(actor, "jobs.list", "jobs of other keys"):
+        with runtime.audit.record_hourly(actor, "jobs.list", "jobs of other keys"):
             pass
     return JobList(jobs=[_body(job) for job in jobs[:limit]], has_more=len(jobs) > limit)
 
@@ -146,7 +146,7 @@ def list_jobs(
 def get_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> JobBody:
     """One job: its progress and its table versions."""
     job = runtime.jobs.get(id, owner)
-    with _told(runtime, actor, "read", job):
+    with _audit(runtime, actor, "read", job):
         return _body(job)
 
 
@@ -154,7 +154,7 @@ def get_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) ->
 def cancel_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> JobBody:
     """Cancel a job; its results so far are kept. 409 if it has already finished."""
     job = runtime.jobs.get(id, owner)
-    with _told(runtime, actor, "cancel", job, changes=not job.finished):
+    with _audit(runtime, actor, "cancel", job, changes=not job.finished):
         return _body(runtime.jobs.cancel(id))
 
 
@@ -162,7 +162,7 @@ def cancel_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep)
 def delete_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> None:
     """Delete a finished job with its results; 409 if it is unfinished."""
     job = runtime.jobs.get(id, owner)
-    with _told(runtime, actor, "delete", job, changes=job.finished):
+    with _audit(runtime, actor, "delete", job, changes=job.finished):
         runtime.jobs.delete(id)
 
 
@@ -175,21 +175,21 @@ def job_results(
     format: Annotated[Literal["jsonl", "trec"], Query(description="jsonl, or a TREC run.")] = "jsonl",
 ) -> StreamingResponse:
     """The results so far, in the order of the lines; all of them once the job has finished."""
-    with _told(runtime, actor, "results", runtime.jobs.get(id, owner)):
+    with _audit(runtime, actor, "results", runtime.jobs.get(id, owner)):
         if format == "trec":
-            return _streamed(runtime.jobs.run(id), TREC_TYPE)
-        return _streamed(runtime.jobs.results(id), NDJSON_TYPE)
+            return _stream(runtime.jobs.run(id), TREC_TYPE)
+        return _stream(runtime.jobs.results(id), NDJSON_TYPE)
 
 
 @router.get("/{id}/errors", response_class=StreamingResponse, responses=_STREAM)
 def job_errors(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> StreamingResponse:
     """The errors so far, in the order of the lines; all of them once the job has finished."""
-    with _told(runtime, actor, "errors", runtime.jobs.get(id, owner)):
-        return _streamed(runtime.jobs.errors(id), NDJSON_TYPE)
+    with _audit(runtime, actor, "errors", runtime.jobs.get(id, owner)):
+        return _stream(runtime.jobs.errors(id), NDJSON_TYPE)
 
 
 @contextmanager
-def _told(runtime: Runtime, actor: Actor, action: str, job: JobInfo, changes: bool = False) -> Iterator[None]:
+def _audit(runtime: Runtime, actor: Actor, action: str, job: JobInfo, changes: bool = False) -> Iterator[None]:
     """Record in the audit log what a key does with a job of another key.
 
     What changes nothing may be repeated at any rate, so it is recorded once an hour.
@@ -197,12 +197,12 @@ def _told(runtime: Runtime, actor: Actor, action: str, job: JobInfo, changes: bo
     if job.key_id == actor.key_id:
         yield
         return
-    record = runtime.audit.recorded if changes else runtime.audit.recorded_hourly
+    record = runtime.audit.record if changes else runtime.audit.record_hourly
     with record(actor, f"job.{action}", job.id):
         yield
 
 
-def _streamed(lines: Iterator[bytes], media_type: str) -> StreamingResponse:
+def _stream(lines: Iterator[bytes], media_type: str) -> StreamingResponse:
     return StreamingResponse(lines, media_type=media_type)
 
 
@@ -219,6 +219,8 @@ def _body(job: JobInfo) -> JobBody:
             "started_at": job.started_at,
             "finished_at": job.finished_at,
             "expires_at": job.expires_at,
-            "table_versions": [{"name": one["name"], "version": one["version"]} for one in job.table_versions],
+            "table_versions": [
+                {"name": version["name"], "version": version["version"]} for version in job.table_versions
+            ],
         }
     )

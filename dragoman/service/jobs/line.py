@@ -72,14 +72,14 @@ def parse_line(content: bytes, type: JobType, depth: int, *, stored: bool = Fals
     Raises:
         LineRejected: not JSON, without a usable custom_id, or not what the endpoint takes.
     """
-    value = parse_object(content, depth)
+    fields = parse_object(content, depth)
     try:
-        custom_id = _Named.model_validate(value).custom_id
+        custom_id = _Named.model_validate(fields).custom_id
     except ValidationError as fault:
         raise LineRejected(describe(fault.errors())) from fault
-    del value["custom_id"]
+    del fields["custom_id"]
     try:
-        request = (_STORED if stored else _REQUESTS)[type].model_validate(value)
+        request = (_STORED if stored else _REQUESTS)[type].model_validate(fields)
         if isinstance(request, RerankV1):
             request.texts()
     except ValidationError as fault:
@@ -118,8 +118,8 @@ class LineAnswers:
             ServiceError: what the endpoint would answer in place of it, or the line was cancelled.
         """
         if isinstance(line.request, SearchRequest):
-            found = self._search.search(line.request.as_query(), line.custom_id, cancelled, snapshot)
-            response = fields_of(found)
+            results = self._search.search(line.request.as_query(), line.custom_id, cancelled, snapshot)
+            response = fields_of(results)
             del response["timings_ms"]
             return LineAnswer(_dump(response), run_names(line.request))
         if isinstance(line.request, QaRequest):
@@ -155,8 +155,8 @@ def _document_names(request: RerankV1) -> list[str]:
 
     An id that looks like such a name gets its place as well, so that no two names are the same.
     """
-    found = [_id(one) for one in request.documents]
-    names = [str(place) if id is None else id for place, id in enumerate(found)]
+    ids = [_id(document) for document in request.documents]
+    names = [str(place) if id is None else id for place, id in enumerate(ids)]
     counted = Counter(names)
     return [
         name if counted[name] == 1 and not _PLACED.match(name) else f"{place}:{name}"
@@ -167,10 +167,10 @@ def _document_names(request: RerankV1) -> list[str]:
 def _id(document: str | DocumentFields) -> str | None:
     """The id of a document that is an object with one: a text or an integer, in ``id`` or else in ``_id``."""
     fields = {} if isinstance(document, str) else document.model_extra or {}
-    given = (fields.get(name) for name in ("id", "_id"))
-    usable = (str(one) for one in given if isinstance(one, str | int) and not isinstance(one, bool))
+    ids = (fields.get(name) for name in ("id", "_id"))
+    usable = (str(id) for id in ids if isinstance(id, str | int) and not isinstance(id, bool))
     return next(filter(None, usable), None)
 
 
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _dump(answer: Any) -> str:
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))

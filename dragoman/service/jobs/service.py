@@ -16,9 +16,9 @@ from dragoman.engine.core.priority import Traffic
 from dragoman.engine.core.trec import RunLine, trec_run
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
+from dragoman.service.jobs.job_scheduler import JobScheduler
 from dragoman.service.jobs.line import LineAnswers
-from dragoman.service.jobs.scheduler import JobScheduler
-from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error, own_idempotency_key
+from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error, stored_idempotency_key
 from dragoman.store.database import Store
 from dragoman.store.jobs import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
 from dragoman.store.models import Job, JobLine
@@ -74,8 +74,8 @@ class Jobs:
         """
         _check(new)
         upload = JobSubmission(self._store, self._tables, self._answers, self._settings, new)
-        if new.idempotency_key is not None and (known := self._known(new)) is not None:
-            id, fingerprint = known
+        if new.idempotency_key is not None and (earlier := self._find_earlier(new)) is not None:
+            id, fingerprint = earlier
             if upload.fingerprint(parts, gzip) != fingerprint:
                 raise Conflict("this Idempotency-Key was sent before with another body or other parameters")
             return self._jobs.get(id)
@@ -164,11 +164,11 @@ class Jobs:
         job = self._jobs.get(id)
         return (b"".join(_error(row, job) for row in rows) for rows in self._jobs.lines(id, errors=True))
 
-    def _known(self, new: NewJob) -> tuple[str, str] | None:
+    def _find_earlier(self, new: NewJob) -> tuple[str, str] | None:
         """The job of an idempotency key and its fingerprint; an upload that died is no job."""
         before = and_(Job.idempotency_key == new.idempotency_key, Job.key_id == new.key_id)  # as it was once stored
         with self._store.read() as session:
-            job = session.scalar(select(Job).where(or_(Job.idempotency_key == own_idempotency_key(new), before)))
+            job = session.scalar(select(Job).where(or_(Job.idempotency_key == stored_idempotency_key(new), before)))
         if job is None:
             return None
         if job.status != UPLOADING:
@@ -207,10 +207,10 @@ def _trec(row: JobLine, job: JobInfo, alone: bool) -> str:
         lines = [RunLine(hit["collection"], hit["id"], hit["score"]) for hit in hits]
     else:
         ids = json.loads(row.ids) if row.ids is not None else {}
-        lines = [RunLine("", _docid(ids, one["index"]), one["relevance_score"]) for one in response["results"]]
+        lines = [RunLine("", _docid(ids, result["index"]), result["relevance_score"]) for result in response["results"]]
     return trec_run(row.custom_id or "", lines, job.tag, alone=alone or job.type == "rerank")
 
 
 def _docid(ids: Any, index: int) -> str:
-    given = ids[index] if ids else None
-    return str(index) if given is None else str(given)
+    id = ids[index] if ids else None
+    return str(index) if id is None else str(id)

@@ -49,7 +49,7 @@ class _Batch:
     size: int = 0
 
 
-def own_idempotency_key(new: NewJob) -> str | None:
+def stored_idempotency_key(new: NewJob) -> str | None:
     """A job's idempotency key as it is stored: that of another API key is another one."""
     if new.idempotency_key is None:
         return None
@@ -85,7 +85,7 @@ class JobSubmission:
             type=self._new.type,
             tag=self._new.tag,
             status=UPLOADING,
-            idempotency_key=own_idempotency_key(self._new),
+            idempotency_key=stored_idempotency_key(self._new),
             key_id=self._new.key_id,
             expires_at=now() + timedelta(hours=self._settings.jobs.job_expire_hours),
         )
@@ -95,8 +95,8 @@ class JobSubmission:
                 most = self._settings.jobs.jobs_unfinished
                 Limit(most, "jobs are unfinished").check(session.scalar(there) or 0)
                 if (key := self._new.key_id) is not None:
-                    own = session.scalar(there.where(Job.key_id == key)) or 0
-                    Limit(max(1, most // 2), "jobs of this key are unfinished").check(own)
+                    of_key = session.scalar(there.where(Job.key_id == key)) or 0
+                    Limit(max(1, most // 2), "jobs of this key are unfinished").check(of_key)
                 session.add(row)
         except IntegrityError as fault:
             raise Conflict("another upload with this Idempotency-Key is under way; try again when it ends") from fault
@@ -113,18 +113,18 @@ class JobSubmission:
                 raise InvalidRequest("the body holds no lines: send one JSON object per line")
             self._tables.pin(self._publish)
         except Exception as fault:
-            known = classify(fault)
-            if known is None:
+            error = classify(fault)
+            if error is None:
                 raise
-            raise type(known)(f"line {self._reached + 1}: {known}; no job was made") from fault
+            raise type(error)(f"line {self._reached + 1}: {error}; no job was made") from fault
 
     def fingerprint(self, parts: Iterator[bytes], gzip: bool) -> str:
         """What the body would be known by, without storing any of it."""
-        for _ in self._unpacked(parts, gzip):
+        for _ in self._unpack(parts, gzip):
             pass
         return self._digest.hexdigest()
 
-    def _unpacked(self, parts: Iterator[bytes], gzip: bool) -> Iterator[bytes]:
+    def _unpack(self, parts: Iterator[bytes], gzip: bool) -> Iterator[bytes]:
         settings = self._settings
         limits = {"limit": settings.uploads.decompressed_bytes, "ratio": settings.uploads.decompression_ratio}
         for part in unpack(parts, gzip=gzip, **limits):
@@ -134,7 +134,7 @@ class JobSubmission:
     def _store_lines(self, parts: Iterator[bytes], gzip: bool) -> None:
         settings = self._settings
         batch = _Batch()
-        for line in lines(self._unpacked(parts, gzip), settings.uploads.ndjson_line_bytes):
+        for line in lines(self._unpack(parts, gzip), settings.uploads.ndjson_line_bytes):
             if self._total >= settings.jobs.job_lines:
                 raise TooLarge(f"a job has at most {settings.jobs.job_lines} lines")
             batch.rows.append(self._row(line))
@@ -162,11 +162,11 @@ class JobSubmission:
             request = parse_line(line.content, self._new.type, self._settings.requests.body_depth)
         except LineRejected as fault:
             return row | {"state": FAILED, "custom_id": fault.id, "answer": line_error(str(fault))}
-        packed = zlib.compress(self._settled(line.content, request.request), 1)
+        packed = zlib.compress(self._settle_method(line.content, request.request), 1)
         row |= {"state": PENDING, "custom_id": request.custom_id, "request": packed}
         return row if self._new.type == "rerank" else row | {"ids": run_names(request.request)}
 
-    def _settled(self, content: bytes, request: RerankV1 | SearchRequest | QaRequest) -> bytes:
+    def _settle_method(self, content: bytes, request: RerankV1 | SearchRequest | QaRequest) -> bytes:
         """The line with a method, which is chosen once, so that all lines of a job are answered alike."""
         if isinstance(request, RerankV1) or (isinstance(request, SearchRequest) and request.method is not None):
             return content
@@ -178,17 +178,17 @@ class JobSubmission:
         method = self._methods[collections]
         if method is None:  # the line is answered with the fault
             return content
-        value = parse_object(content, self._settings.requests.body_depth) | {"method": method}
-        return json.dumps(value, ensure_ascii=False).encode()
+        fields = parse_object(content, self._settings.requests.body_depth) | {"method": method}
+        return json.dumps(fields, ensure_ascii=False).encode()
 
     def _save(self, batch: _Batch) -> None:
         """Store some lines; of those with one custom_id only the first is a request."""
         ids = {row["custom_id"] for row in batch.rows if row["custom_id"] is not None}
         with self._store.write() as session:
-            known = select(JobLine.custom_id, func.min(JobLine.line)).where(
+            stored = select(JobLine.custom_id, func.min(JobLine.line)).where(
                 JobLine.job_id == self.id, JobLine.custom_id.in_(ids)
             )
-            first = {row.custom_id: row[1] for row in session.execute(known.group_by(JobLine.custom_id))}
+            first = {row.custom_id: row[1] for row in session.execute(stored.group_by(JobLine.custom_id))}
             for row in batch.rows:
                 before = first.setdefault(row["custom_id"], row["line"])
                 if row["custom_id"] is not None and before != row["line"]:

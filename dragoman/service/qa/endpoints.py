@@ -10,10 +10,10 @@ from dragoman.engine.models.readers import reader_place
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import QaResponse, StatementResponse
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
-from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.threads import Threads
 from dragoman.service.qa.schemas import ConfiguredReader, QaRequest
 
 router = APIRouter(prefix="/v1/qa", route_class=StrictRoute, tags=["reading"])
@@ -45,8 +45,8 @@ async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: S
         request.state.query = body.asked
 
     def answer(cancelled: Cancelled) -> Response:
-        found = runtime.qa.answer(body.as_query(), identifier, cancelled)
-        note_degraded(request, found.degraded)
-        return Response(as_json(found), media_type="application/json")
+        answers = runtime.qa.answer(body.as_query(), identifier, cancelled)
+        note_degraded(request, answers.degraded)
+        return Response(as_json(answers), media_type="application/json")
 
     return await threads.run(request, answer, waits=True)

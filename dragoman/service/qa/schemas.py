@@ -66,7 +66,7 @@ class QaRequest(Body):
         return QaQuery(**{name: getattr(self, name) for name in QaRequest.model_fields})
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _check_alternatives(self) -> Self:
         if (self.question is None) == (self.statement is None):
             raise ValueError("give either question or statement" + (", not both" if self.question else ""))
         if self.context is not None and self.collections is not None:

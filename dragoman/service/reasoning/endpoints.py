@@ -20,10 +20,10 @@ from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.reasoning import Underway
 from dragoman.engine.qa.response import ReasonResponse
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.http.admission import Threads, caller_of
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.errors import request_id, unexpected
+from dragoman.service.http.errors import report_fault, request_id
 from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.threads import Threads, caller_of
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.reasoning.schemas import ConfiguredReasoner, ReasonRequest
 from dragoman.service.runtime import Runtime
@@ -103,11 +103,11 @@ async def _events(
         late = Unavailable(f"the model took too long; {ADVICE}, or try again")
         yield _event("error", late.body(identifier))
     except Exception as fault:
-        yield _event("error", unexpected(fault, identifier).body(identifier))
+        yield _event("error", report_fault(fault, identifier).body(identifier))
     finally:
         underway.generation.cancelled.set()
         underway.future.cancel()
 
 
-def _event(name: str, data: Any) -> str:
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+def _event(name: str, content: Any) -> str:
+    return f"event: {name}\ndata: {json.dumps(content)}\n\n"

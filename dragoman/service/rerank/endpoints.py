@@ -13,9 +13,9 @@ from dragoman.engine.observability.tracing import span
 from dragoman.engine.rerank.request import Ranking
 from dragoman.engine.settings import Settings
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
-from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
+from dragoman.service.http.threads import Threads
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
 from dragoman.service.rerank.schemas import Rank, RerankAnswerV1, RerankAnswerV2, RerankTei, RerankV1, RerankV2
@@ -35,15 +35,15 @@ async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, setti
         except ValueError as fault:
             raise InvalidRequest(str(fault)) from fault
 
-    found = await _ranked(body, texts, request, runtime, settings)
-    return answer_v1(request_id(request), body, found)
+    ranking = await _rank(body, texts, request, runtime, settings)
+    return answer_v1(request_id(request), body, ranking)
 
 
 @router.post("/v2/rerank", response_model_exclude_none=True)
 async def rerank_v2(body: RerankV2, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV2:
     """Rerank documents in the format of Cohere v2."""
-    found = await _ranked(body, lambda: body.documents, request, runtime, settings)
-    return answer_v2(request_id(request), body, found)
+    ranking = await _rank(body, lambda: body.documents, request, runtime, settings)
+    return answer_v2(request_id(request), body, ranking)
 
 
 @router.post("/rerank", response_model_exclude_none=True)
@@ -51,17 +51,17 @@ async def rerank_tei(
     body: RerankTei, request: Request, response: Response, runtime: RuntimeDep, settings: SettingsDep
 ) -> list[Rank]:
     """Rerank texts in the format of text-embeddings-inference. Warnings are in the header X-Dragoman-Degraded."""
-    found = await _ranked(body, lambda: body.texts, request, runtime, settings)
-    reasons = [{"stage": "rerank", "reason": reason} for reason in warnings(found, None)]
+    ranking = await _rank(body, lambda: body.texts, request, runtime, settings)
+    reasons = [{"stage": "rerank", "reason": reason} for reason in warnings(ranking, None)]
     if reasons:
         response.headers[DEGRADED_HEADER] = json.dumps(reasons)
     return [
         Rank(index=index, score=score, text=body.texts[index] if body.return_text else None)
-        for index, score in best(found, body.top_n)
+        for index, score in best(ranking, body.top_n)
     ]
 
 
-async def _ranked(
+async def _rank(
     body: RerankV1 | RerankV2 | RerankTei,
     texts: Callable[[], Sequence[str]],
     request: Request,
@@ -83,10 +83,12 @@ async def _ranked(
             scores = begun.pending.finish()
         finally:
             begun.pending.cancel()
-        found = begun.ranking(scores, raw=bool(body.raw_scores))
-        runtime.metrics.rerank("partial" if found.best and found.failed else "reranked" if found.best else "degraded")
-        if found.failed:
+        ranking = begun.ranking(scores, raw=bool(body.raw_scores))
+        runtime.metrics.rerank(
+            "partial" if ranking.best and ranking.failed else "reranked" if ranking.best else "degraded"
+        )
+        if ranking.failed:
             request.state.degraded = ["rerank:partial"]
-        check_scored(found, len(scores.values))
+        check_scored(ranking, len(scores.values))
         runtime.metrics.stage("rerank", time.perf_counter() - started)
-        return found
+        return ranking

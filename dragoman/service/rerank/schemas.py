@@ -70,25 +70,25 @@ class DocumentFields(BaseModel):
     text: SkipValidation[Annotated[str, Field(max_length=TEXT_CHARS)] | None] = None
 
 
-def _document(value: Any) -> str | DocumentFields:
+def _document(document: Any) -> str | DocumentFields:
     """A document with valid field names; the values are checked later, where a message can name the field.
 
     Raises:
         ValueError: it is neither a text nor an object, or a field's name is not valid text.
     """
-    if isinstance(value, str):
-        if len(value) > TEXT_CHARS:
+    if isinstance(document, str):
+        if len(document) > TEXT_CHARS:
             raise ValueError(f"must have at most {TEXT_CHARS} characters")
-        return check_text(value)
-    if not isinstance(value, dict):
+        return check_text(document)
+    if not isinstance(document, dict):
         raise ValueError("must be a text or an object with a text")
-    if len(value) > DOCUMENT_FIELDS:
-        raise ValueError(f"has {len(value)} fields; at most {DOCUMENT_FIELDS} are allowed")
+    if len(document) > DOCUMENT_FIELDS:
+        raise ValueError(f"has {len(document)} fields; at most {DOCUMENT_FIELDS} are allowed")
     try:
-        check_value(list(value))
+        check_value(list(document))
     except ValueError as fault:
         raise ValueError(f"a field's name {fault}") from fault
-    return DocumentFields.model_validate(value)
+    return DocumentFields.model_validate(document)
 
 
 _Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
@@ -125,36 +125,36 @@ class RerankV1(_Rerank):
         """
         if len(set(self.rank_fields or ())) < len(self.rank_fields or ()):
             raise ValueError("rank_fields: names a field twice")
-        return [self._text(number, one) for number, one in enumerate(self.documents)]
+        return [self._text(index, document) for index, document in enumerate(self.documents)]
 
-    def _text(self, number: int, document: str | DocumentFields) -> str:
+    def _text(self, index: int, document: str | DocumentFields) -> str:
         if isinstance(document, str):
             return document
-        known: dict[str, Any] = document.model_dump(exclude_unset=True)
-        _check_fields(number, known)
+        fields: dict[str, Any] = document.model_dump(exclude_unset=True)
+        _check_fields(index, fields)
         parts = []
         for name in self.rank_fields or ["text"]:
-            if not isinstance(value := known.get(name), str):
-                raise ValueError(f"documents[{number}].{name}: must be a text")
-            if len(value) > TEXT_CHARS:
-                raise ValueError(f"documents[{number}].{name}: must have at most {TEXT_CHARS} characters")
-            parts.append(value)
+            if not isinstance(text := fields.get(name), str):
+                raise ValueError(f"documents[{index}].{name}: must be a text")
+            if len(text) > TEXT_CHARS:
+                raise ValueError(f"documents[{index}].{name}: must have at most {TEXT_CHARS} characters")
+            parts.append(text)
         return "\n".join(parts)
 
 
-def _check_fields(number: int, known: dict[str, Any]) -> None:
+def _check_fields(index: int, fields: dict[str, Any]) -> None:
     """Check the fields of a document.
 
     Raises:
         ValueError: a value cannot be returned as JSON, or ``text`` is not text.
     """
-    for name, value in known.items():
+    for name, content in fields.items():
         try:
-            check_value(value)
+            check_value(content)
         except ValueError as fault:
-            raise ValueError(f"documents[{number}].{name}: {fault}") from fault
-    if not isinstance(known.get("text"), str | None):
-        raise ValueError(f"documents[{number}].text: must be a text")
+            raise ValueError(f"documents[{index}].{name}: {fault}") from fault
+    if not isinstance(fields.get("text"), str | None):
+        raise ValueError(f"documents[{index}].text: must be a text")
 
 
 class RerankV2(_Rerank):

@@ -13,10 +13,10 @@ from dragoman.engine.core.trec import TREC_TYPE, one_collection, trec_run
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.search.response import SearchResponse
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
-from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.threads import Threads
 from dragoman.service.search.schemas import SearchRequest
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])
@@ -45,10 +45,10 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
         request.state.query = body.query
 
     def answer(cancelled: Cancelled) -> Response:
-        found = runtime.search.search(query, identifier, cancelled)
-        note_degraded(request, found.degraded)
+        results = runtime.search.search(query, identifier, cancelled)
+        note_degraded(request, results.degraded)
         # serialised here, because FastAPI would validate the response again, on another thread
-        return Response(as_json(found), media_type="application/json")
+        return Response(as_json(results), media_type="application/json")
 
     def run(cancelled: Cancelled) -> Response:
         lines, degraded, method = runtime.search.run(query, cancelled)

@@ -32,11 +32,11 @@ def uploaded_body(upload: Upload, done: Uploaded) -> TableUploaded:
         checksum=done.checksum,
         source_terms=done.source_terms,
         entries=done.entries,
-        rejected=[RejectedLine(line=one.line, reason=one.reason) for one in done.rejected],
+        rejected=[RejectedLine(line=rejection.line, reason=rejection.reason) for rejection in done.rejected],
         rejected_total=done.rejected_total,
-        warnings=[LineWarning(line=one.line, reason=one.reason) for one in done.warnings],
+        warnings=[LineWarning(line=warning.line, reason=warning.reason) for warning in done.warnings],
         warnings_total=done.warnings_total,
-        detected=_detected(done.detected or Detected(upload.read_as.format)),
+        detected=_layout_body(done.detected or Detected(upload.read_as.format)),
         pruned=done.pruned,
         active=done.active,
         header=None if done.header is None else list(done.header),
@@ -46,14 +46,14 @@ def uploaded_body(upload: Upload, done: Uploaded) -> TableUploaded:
     )
 
 
-def _detected(found: Detected) -> DetectedLayout:
+def _layout_body(detected: Detected) -> DetectedLayout:
     return DetectedLayout(
-        format=found.format,
-        encoding=found.encoding,
-        separator=found.separator,
-        decimal=found.decimal,
-        columns=None if found.columns is None else list(found.columns),
-        languages=list(found.languages),
+        format=detected.format,
+        encoding=detected.encoding,
+        separator=detected.separator,
+        decimal=detected.decimal,
+        columns=None if detected.columns is None else list(detected.columns),
+        languages=list(detected.languages),
     )
 
 
@@ -78,13 +78,13 @@ def patched_body(done: Patched) -> TablePatched:
     )
 
 
-def entry_body(one: WrittenEntry) -> EntryBody:
+def entry_body(entry: WrittenEntry) -> EntryBody:
     """An entry as it is written."""
     return EntryBody(
-        source=one.source,
-        target=one.target,
-        probability=significant(one.probability),
-        inverse_probability=significant(one.inverse_probability),
+        source=entry.source,
+        target=entry.target,
+        probability=significant(entry.probability),
+        inverse_probability=significant(entry.inverse_probability),
     )
 
 
@@ -97,40 +97,40 @@ def table_body(info: TableInfo) -> TableBody:
         active_version=info.active.version if info.active else None,
         versions=[
             TableVersion(
-                version=one.version,
-                active=one.active,
-                checksum=one.checksum,
-                kind=one.kind,
-                weight=one.weight,
-                format=one.format,
-                source_terms=one.source_terms,
-                entries=one.entries,
-                rejected=one.rejected,
-                pruned=one.pruned,
-                written_forms=one.written_forms,
-                created_at=one.created_at,
-                created_by=one.created_by,
+                version=version.version,
+                active=version.active,
+                checksum=version.checksum,
+                kind=version.kind,
+                weight=version.weight,
+                format=version.format,
+                source_terms=version.source_terms,
+                entries=version.entries,
+                rejected=version.rejected,
+                pruned=version.pruned,
+                written_forms=version.written_forms,
+                created_at=version.created_at,
+                created_by=version.created_by,
             )
-            for one in info.versions
+            for version in info.versions
         ],
     )
 
 
-def term_body(term: str, found: Lookup) -> TermBody:
+def term_body(term: str, lookup: Lookup) -> TermBody:
     """The translations of a term."""
     return TermBody(
         term=term,
-        folded=found.folded,
-        language=found.language,
-        version=found.version,
-        matched=list(found.matched),
+        folded=lookup.folded,
+        language=lookup.language,
+        version=lookup.version,
+        matched=list(lookup.matched),
         translations=[
             Translation(
-                term=one.term,
-                probability=significant(one.p_forward),
-                inverse_probability=significant(one.p_backward),
+                term=entry.term,
+                probability=significant(entry.p_forward),
+                inverse_probability=significant(entry.p_backward),
             )
-            for one in found.entries
+            for entry in lookup.entries
         ],
-        translations_total=found.total,
+        translations_total=lookup.total,
     )

@@ -173,8 +173,11 @@ def patch_table(
     """
     created_by = None if caller.key_id is None else caller.name
     changes = Patch(
-        [Addition(one.source.strip(), one.target.strip(), one.probability) for one in patch.add],
-        [Removal(one.source.strip(), None if one.target is None else one.target.strip()) for one in patch.remove],
+        [Addition(entry.source.strip(), entry.target.strip(), entry.probability) for entry in patch.add],
+        [
+            Removal(entry.source.strip(), None if entry.target is None else entry.target.strip())
+            for entry in patch.remove
+        ],
     )
     with record("table.patch", name) as recording:
         done = runtime.tables.patch(name, changes, created_by)
@@ -208,12 +211,12 @@ def compare_versions(
     limit: Limit = 1000,
 ) -> TableDiff:
     """The entries that the second version has and the first has not, the other way round, and those that changed."""
-    found = runtime.tables.browse.diff(name, version, other, cursor, limit)
+    difference = runtime.tables.browse.diff(name, version, other, cursor, limit)
     return TableDiff(
-        added=[entry_body(one) for one in found.added],
-        removed=[entry_body(one) for one in found.removed],
-        changed=[ChangedEntry(before=entry_body(old), after=entry_body(new)) for old, new in found.changed],
-        next=found.next,
+        added=[entry_body(entry) for entry in difference.added],
+        removed=[entry_body(entry) for entry in difference.removed],
+        changed=[ChangedEntry(before=entry_body(old), after=entry_body(new)) for old, new in difference.changed],
+        next=difference.next,
     )
 
 
@@ -228,9 +231,9 @@ def list_terms(
     limit: Limit = 1000,
 ) -> TermList:
     """The terms of a table version, in the order of their folded forms."""
-    number, found = runtime.tables.browse.terms(name, version, side == "target", prefix, cursor, limit)
-    terms = [ListedTermBody(term=one.term, folded=one.folded, translations=one.translations) for one in found.terms]
-    return TermList(version=number, language=found.language, terms=terms, next=found.next)
+    listed_version, page = runtime.tables.browse.terms(name, version, side == "target", prefix, cursor, limit)
+    terms = [ListedTermBody(term=term.term, folded=term.folded, translations=term.translations) for term in page.terms]
+    return TermList(version=listed_version, language=page.language, terms=terms, next=page.next)
 
 
 @router.get("/{name}/terms/{term:whole}")

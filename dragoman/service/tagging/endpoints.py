@@ -13,9 +13,9 @@ from dragoman.engine.core.turns import on_behalf_of
 from dragoman.engine.models.tagging import TaggerTask, Tagging, tagger_model, tagger_place
 from dragoman.engine.settings import Settings
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.http.admission import caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.threads import caller_of
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.tagging.schemas import ConfiguredTaggers, Tagged, TagRequest, TagResponse
 
@@ -25,15 +25,15 @@ router = APIRouter(prefix="/v1/tag", route_class=StrictRoute, tags=["reading"])
 @router.get("", response_model_exclude_unset=True)
 async def taggers(settings: SettingsDep) -> ConfiguredTaggers:
     """Whether names and parts of speech can be found, and by what; nothing is loaded."""
-    found: dict[str, str | None] = {}
+    models: dict[str, str | None] = {}
     advice = None
     tasks: tuple[TaggerTask, ...] = ("ner", "pos")
     for task in tasks:
         try:
-            found[task] = tagger_place(settings, task).name
+            models[task] = tagger_place(settings, task).name
         except NotInstalled as fault:
-            found[task], advice = None, str(fault)
-    return ConfiguredTaggers(**found) if advice is None else ConfiguredTaggers(**found, advice=advice)
+            models[task], advice = None, str(fault)
+    return ConfiguredTaggers(**models) if advice is None else ConfiguredTaggers(**models, advice=advice)
 
 
 @router.post("", response_model_exclude_none=True)
@@ -51,10 +51,10 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
     with on_behalf_of(caller_of(request)):
         underway = Tagging(runtime.models.worker, body.task, body.texts)
     await wait_for_futures(underway.futures, request, until)
-    degraded = _unlearned(body.language, info.languages, info.name)
+    degraded = _note_unlearned(body.language, info.languages, info.name)
     note_degraded(request, degraded)
     return TagResponse(
-        results=[[Tagged(**asdict(one)) for one in tags] for tags in underway.results()],
+        results=[[Tagged(**asdict(tag)) for tag in tags] for tags in underway.results()],
         model=info.name,
         degraded=degraded or None,
     )
@@ -73,8 +73,8 @@ def _check(texts: list[str], settings: Settings) -> None:
         )
 
 
-def _unlearned(language: str | None, learned: frozenset[str], name: str) -> list[Degraded]:
+def _note_unlearned(language: str | None, learned: frozenset[str], name: str) -> list[Degraded]:
     if language is None or not learned or language in learned:
         return []
-    known = ", ".join(sorted(learned))
-    return [Degraded(stage="tag", reason=f"{name} learned from {known}, and not from {language!r}")]
+    languages = ", ".join(sorted(learned))
+    return [Degraded(stage="tag", reason=f"{name} learned from {languages}, and not from {language!r}")]

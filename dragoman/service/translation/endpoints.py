@@ -13,8 +13,8 @@ from dragoman.engine.core.names import model_name
 from dragoman.engine.core.turns import on_behalf_of
 from dragoman.engine.models.translating import ENGLISH, about_bridge, good, translator_place
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.http.admission import caller_of
 from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.threads import caller_of
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.translation.schemas import ConfiguredTranslator, Quality, TranslateRequest, TranslateResponse
 
@@ -31,7 +31,7 @@ async def translator(settings: SettingsDep) -> ConfiguredTranslator:
     about = about_bridge(place)
     if about is None:
         return ConfiguredTranslator(model=model_name(place))
-    measured = {language: float(value) for language, value in about.get("quality", {}).items()}
+    measured = {language: float(quality) for language, quality in about.get("quality", {}).items()}
     served = good(frozenset(about.get("languages", [])), measured)
     return ConfiguredTranslator(
         model=str(about.get("name", Path(place).name)),
@@ -60,16 +60,16 @@ async def translate(
     info.check(body.source, body.target)
     with on_behalf_of(caller_of(request)):
         underway = await asyncio.to_thread(runtime.translations.begin, info, texts, body.source, body.target)
-    futures = [one for text in underway for one in text.futures if one is not None]
+    futures = [future for translation in underway for future in translation.futures if future is not None]
     try:
         with runtime.traffic.live():
             await wait_for_futures(futures, request, until)
     finally:
-        for one in underway:
-            one.cancel()
-    cut = [place for place, one in enumerate(underway) if not one.whole]
+        for translation in underway:
+            translation.cancel()
+    cut = [place for place, translation in enumerate(underway) if not translation.whole]
     return TranslateResponse(
-        texts=[one.join() for one in underway],
+        texts=[translation.join() for translation in underway],
         model=info.name,
         quality=Quality.of(info.quality, body.source, info.measured_on),
         truncated=cut or None,

@@ -25,7 +25,7 @@ class TranslateRequest(Body):
     target: LanguageCode = Field(description="ISO 639-1 code of the language to translate into.", examples=["en"])
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _check_alternatives(self) -> Self:
         if (self.text is None) == (self.texts is None):
             raise ValueError("give either text or texts" + ("" if self.text is None else ", not both"))
         return self

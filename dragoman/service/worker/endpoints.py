@@ -53,9 +53,9 @@ class WorkerToken:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in _OPEN:
-            given = bearer(scope) or ""
-            if not hmac.compare_digest(given.encode(), self._token):
-                reason = "unknown" if given else "missing"
+            token = bearer(scope) or ""
+            if not hmac.compare_digest(token.encode(), self._token):
+                reason = "unknown" if token else "missing"
                 report_refusal(scope, reason)
                 raise Unauthorized("send the worker's token: Authorization: Bearer TOKEN", reason)
         await self.app(scope, receive, send)
@@ -100,7 +100,7 @@ async def readyz(request: Request) -> Health:
     """Ready: the reranker scores a pair or is busy with others. Otherwise 503."""
     check_not_stopping(request)
     checked: SharedCheck = request.app.state.ready
-    await checked.passed()
+    await checked.check()
     return Health(status="ready")
 
 

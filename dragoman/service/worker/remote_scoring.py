@@ -42,28 +42,28 @@ class RemoteScoring:
     """Scores with the worker at ``url``, and sends it the token if there is one. Safe from any thread.
 
     Args:
-        patience: how many seconds the worker may be silent before requests fail at once.
+        silence_seconds: how many seconds the worker may be silent before requests fail at once.
     """
 
-    def __init__(self, url: str, token: str | None, patience: float) -> None:
+    def __init__(self, url: str, token: str | None, silence_seconds: float) -> None:
         self._url = url.rstrip("/")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._starting = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: httpx.AsyncClient | None = None
         self._about: RerankerAbout | None = None
-        self._patience = patience
+        self._silence_seconds = silence_seconds
         self._silent_since: float | None = None
         """When something was asked to which the worker has given no sign since; written on the loop's thread only."""
         self._listener: asyncio.Task[None] | None = None
 
     def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
-        known = self._about
-        if known is None:
+        about = self._about
+        if about is None:
             self._check_heard()
             body = self._get("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), cancelled)
-            known = self._about = _parsed(ModelBody, body).about()
-        return known
+            about = self._about = _parse(ModelBody, body).about()
+        return about
 
     def admit(self, documents: int, seconds: float) -> None:
         """Check that the worker is not silent; it refuses requests itself when its queue is full."""
@@ -89,11 +89,11 @@ class RemoteScoring:
             self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _scores(self, answer: Future[httpx.Response], request: ScoreRequest) -> Scores:
-        found = _parsed(ScoresBody, self._checked(answer)).scores()
-        if len(found.values) != len(request.documents):
+        scores = _parse(ScoresBody, self._content_of(answer)).scores()
+        if len(scores.values) != len(request.documents):
             raise Unavailable(f"the worker did not return one score for each of {len(request.documents)} documents")
-        self._about = found.about  # a worker that was replaced may hold another model
-        return found
+        self._about = scores.about  # a worker that was replaced may hold another model
+        return scores
 
     def _get(self, path: str, seconds: float, cancelled: Cancelled | None) -> bytes:
         answer = self._begin("GET", path, None, seconds)
@@ -106,11 +106,11 @@ class RemoteScoring:
                         raise Unavailable("the worker did not respond in time")
                     if cancelled is not None and cancelled():
                         raise ClientDisconnected("the client disconnected")
-            return self._checked(answer)
+            return self._content_of(answer)
         finally:
             answer.cancel()
 
-    def _checked(self, answer: Future[httpx.Response]) -> bytes:
+    def _content_of(self, answer: Future[httpx.Response]) -> bytes:
         try:
             response = answer.result(0)
         except (httpx.HTTPError, httpx.InvalidURL) as fault:
@@ -136,14 +136,14 @@ class RemoteScoring:
         if body is not None:
             headers["Content-Type"] = "application/json"
         request = self._client.request(method, self._url + path, content=body, headers=headers, timeout=timeout)
-        return asyncio.run_coroutine_threadsafe(self._asked(request, self._client), self._loop)
+        return asyncio.run_coroutine_threadsafe(self._ask(request, self._client), self._loop)
 
     def _check_heard(self) -> None:
         since = self._silent_since
-        if since is not None and (silent := time.monotonic() - since) > NEARLY * self._patience:
+        if since is not None and (silent := time.monotonic() - since) > NEARLY * self._silence_seconds:
             raise Unavailable(f"the worker has given no sign of life for {silent:.0f} seconds")
 
-    async def _asked(self, request: Coroutine[Any, Any, httpx.Response], client: httpx.AsyncClient) -> httpx.Response:
+    async def _ask(self, request: Coroutine[Any, Any, httpx.Response], client: httpx.AsyncClient) -> httpx.Response:
         if self._silent_since is None:
             self._silent_since = time.monotonic()
             if self._listener is None or self._listener.done():
@@ -153,10 +153,10 @@ class RemoteScoring:
     async def _listen(self, client: httpx.AsyncClient) -> None:
         """Ask for a sign of life after each second of silence: work under way alone may take longer than that."""
         while (since := self._silent_since) is not None:
-            await asyncio.sleep(min(_SIGN_SECONDS, self._patience / 3))
+            await asyncio.sleep(min(_SIGN_SECONDS, self._silence_seconds / 3))
             if self._silent_since == since:
                 with suppress(httpx.HTTPError, httpx.InvalidURL):
-                    await self._heard(client.get(f"{self._url}/healthz", timeout=self._patience))
+                    await self._heard(client.get(f"{self._url}/healthz", timeout=self._silence_seconds))
 
     async def _heard(self, request: Coroutine[Any, Any, httpx.Response]) -> httpx.Response:
         """Its response. Any end but a timeout ends the silence; a worker that cannot be reached fails requests soon."""
@@ -176,7 +176,7 @@ class RemoteScoring:
         await client.aclose()
 
 
-def _parsed(kind: type[B], body: bytes) -> B:
+def _parse(kind: type[B], body: bytes) -> B:
     try:
         return kind.model_validate_json(body)
     except ValidationError as fault:
@@ -193,7 +193,7 @@ def _worker_error(response: httpx.Response) -> ServiceError:
 
 def _message(response: httpx.Response) -> str:
     try:
-        found: Any = response.json()["message"]
-        return f"worker: {found}"
+        message: Any = response.json()["message"]
+        return f"worker: {message}"
     except (ValueError, KeyError, TypeError):
         return f"the worker responded with status {response.status_code}"

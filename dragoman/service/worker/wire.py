@@ -37,9 +37,9 @@ class TextBody(_Body):
     @model_validator(mode="after")
     def _words_are_in_the_text(self) -> Self:
         before = 0
-        for number, (start, end) in enumerate(self.spans):
+        for index, (start, end) in enumerate(self.spans):
             if not before <= start <= end <= len(self.text):
-                raise ValueError(f"spans[{number}]: [{start}, {end}] is no word of the text after the one before")
+                raise ValueError(f"spans[{index}]: [{start}, {end}] is no word of the text after the one before")
             before = start
         return self
 
@@ -64,23 +64,23 @@ class ScoreBody(_Body):
 
     @model_validator(mode="after")
     def _words_are_there(self) -> Self:
-        for number, document in enumerate(self.documents):
+        for index, document in enumerate(self.documents):
             if any(i >= len(self.query.spans) or j >= len(document.spans) for i, j, _ in document.links):
-                raise ValueError(f"documents[{number}].links: names a word that is not there")
+                raise ValueError(f"documents[{index}].links: names a word that is not there")
             if any(link >= len(document.links) for link in document.glossary):
-                raise ValueError(f"documents[{number}].glossary: names a link that is not there")
+                raise ValueError(f"documents[{index}].glossary: names a link that is not there")
         return self
 
     @classmethod
     def of(cls, request: ScoreRequest, seconds: float) -> ScoreBody:
         documents = [
             DocumentBody.model_construct(
-                text=one.text,
-                spans=list(one.spans),
+                text=document.text,
+                spans=list(document.spans),
                 links=list(zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True)),
                 glossary=[] if links.glossary is None else np.flatnonzero(links.glossary).tolist(),
             )
-            for one, links in zip(request.documents, request.links, strict=True)
+            for document, links in zip(request.documents, request.links, strict=True)
         ]
         query = TextBody.model_construct(text=request.query.text, spans=list(request.query.spans))
         return cls.model_construct(query=query, documents=documents, seconds=seconds, background=in_background())
@@ -89,13 +89,13 @@ class ScoreBody(_Body):
         """The request that :meth:`of` was called with."""
         return ScoreRequest(
             SpannedText(self.query.text, self.query.spans),
-            [SpannedText(one.text, one.spans) for one in self.documents],
-            [_links(one.links, one.glossary) for one in self.documents],
+            [SpannedText(document.text, document.spans) for document in self.documents],
+            [_links(document.links, document.glossary) for document in self.documents],
         )
 
 
-def _links(given: list[tuple[int, int, float]], glossary: list[int]) -> Links:
-    left, right, weights = zip(*given, strict=True) if given else ((), (), ())
+def _links(links: list[tuple[int, int, float]], glossary: list[int]) -> Links:
+    left, right, weights = zip(*links, strict=True) if links else ((), (), ())
     written = None
     if glossary:
         written = np.zeros(len(left), np.bool_)
@@ -127,8 +127,8 @@ class ModelBody(BaseModel):
 
     @classmethod
     def of(cls, about: RerankerAbout) -> ModelBody:
-        known: dict[str, Any] = asdict(about)
-        return cls(**{name: known[name] for name in cls.model_fields})
+        fields: dict[str, Any] = asdict(about)
+        return cls(**{name: fields[name] for name in cls.model_fields})
 
     def about(self) -> RerankerAbout:
         return RerankerAbout.of(self.model_dump())

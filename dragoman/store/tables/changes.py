@@ -68,7 +68,7 @@ class Patched:
     active: bool
 
 
-def counted(read: Normalised) -> Counts:
+def count_entries(read: Normalised) -> Counts:
     """The counts of what was read."""
     return Counts(
         content_checksum(read.table, read.written),
@@ -86,7 +86,7 @@ def new_version(upload: Upload, read: Normalised) -> NewVersion:
     return NewVersion(upload.name, upload.source, upload.target, upload.kind, upload.weight, format, upload.created_by)
 
 
-def checked(upload: Upload) -> Upload:
+def validate_upload(upload: Upload) -> Upload:
     """The upload with the codes that its languages are known by.
 
     Raises:

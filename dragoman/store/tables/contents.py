@@ -72,7 +72,7 @@ class Difference:
     next: str | None
 
 
-def exported(content: Content, format: ExportFormat, probabilities: bool) -> Iterator[bytes]:
+def export_entries(content: Content, format: ExportFormat, probabilities: bool) -> Iterator[bytes]:
     """The entries of a version as a file that an upload takes, in blocks; columns have a header.
 
     ``probabilities`` is whether any was given at the upload: if none was, none is written.
@@ -88,10 +88,10 @@ def exported(content: Content, format: ExportFormat, probabilities: bool) -> Ite
 
 def _fields(row: EntryRow) -> tuple[str, ...]:
     source, target, p_ts, p_st, *written = row
-    return written[0] or source, written[1] or target, _number(p_ts), _number(p_st)
+    return written[0] or source, written[1] or target, _decimal(p_ts), _decimal(p_st)
 
 
-def _number(probability: float) -> str:
+def _decimal(probability: float) -> str:
     """The shortest text of a number that is stored with 32 bits."""
     return str(np.float32(probability))
 
@@ -108,13 +108,13 @@ def _csv(fields: tuple[str, ...]) -> str:
 
 def _jsonl(fields: tuple[str, ...]) -> str:
     values = [json.dumps(field, ensure_ascii=False) for field in fields[:2]] + list(fields[2:])
-    return "{" + ", ".join(f'"{name}": {value}' for name, value in zip(COLUMNS, values, strict=False)) + "}\n"
+    return "{" + ", ".join(f'"{name}": {text}' for name, text in zip(COLUMNS, values, strict=False)) + "}\n"
 
 
 _LINES: dict[ExportFormat, Callable[[tuple[str, ...]], str]] = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl}
 
 
-def listed(content: Content, inverse: bool, prefix: str, cursor: str | None, limit: int) -> Terms:
+def list_terms(content: Content, inverse: bool, prefix: str, cursor: str | None, limit: int) -> Terms:
     """The terms of the source side, or with ``inverse`` of the target side, whose folded form begins with ``prefix``.
 
     Raises:
@@ -128,19 +128,19 @@ def listed(content: Content, inverse: bool, prefix: str, cursor: str | None, lim
     if cursor is not None:
         (after,) = _place(cursor, 1)
         first = max(first, terms.place(after) + (after in terms))
-    found: list[ListedTerm] = []
-    for number in range(first, min(first + limit + 1, len(terms))):
-        folded = terms[number]
+    page: list[ListedTerm] = []
+    for index in range(first, min(first + limit + 1, len(terms))):
+        folded = terms[index]
         if not folded.startswith(begin):
             break
-        found.append(_listed(table, written, inverse, number, folded))
-    more = len(found) > limit
-    return Terms(language, found[:limit], _cursor(found[limit - 1].folded) if more else None)
+        page.append(_list_term(table, written, inverse, index, folded))
+    more = len(page) > limit
+    return Terms(language, page[:limit], _cursor(page[limit - 1].folded) if more else None)
 
 
-def _listed(table: Table, written: WrittenForms, inverse: bool, number: int, folded: str) -> ListedTerm:
+def _list_term(table: Table, written: WrittenForms, inverse: bool, index: int, folded: str) -> ListedTerm:
     side = table.by_target if inverse else table.by_source
-    first, last = side.indptr[number : number + 2].tolist()
+    first, last = side.indptr[index : index + 2].tolist()
     pair = (table.sources[int(side.ids[first])], folded) if inverse else (folded, table.targets[int(side.ids[first])])
     forms = written.of_pair(table, *pair)
     return ListedTerm(folded if forms is None else forms[int(inverse)], folded, last - first)
@@ -156,30 +156,28 @@ def difference(before: Content, after: Content, forms: bool, cursor: str | None,
         DeadlinePassed: it takes too long.
     """
     start = None if cursor is None else _place(cursor, 2)
-    rows = [entry_rows(*one, entries_from(one[0], *start) if start else 0) for one in (before, after)]
-    found = Difference([], [], [], None)
+    rows = [entry_rows(*content, entries_from(content[0], *start) if start else 0) for content in (before, after)]
+    page = Difference([], [], [], None)
     last: tuple[str, str] | None = None
-    for number, (old, new) in enumerate(_aligned(*rows)):
-        if number % _CHECKED_EVERY == 0:
+    for step, (old, new) in enumerate(_align(*rows)):
+        if step % _CHECKED_EVERY == 0:
             deadline.check()
         if old is not None and new is not None and old[:4] == new[:4] and (not forms or old[4:] == new[4:]):
             continue
-        if len(found.added) + len(found.removed) + len(found.changed) == limit and last is not None:
-            return Difference(found.added, found.removed, found.changed, _cursor(*last))
+        if len(page.added) + len(page.removed) + len(page.changed) == limit and last is not None:
+            return Difference(page.added, page.removed, page.changed, _cursor(*last))
         if old is not None and new is not None:
-            found.changed.append((_entry(old), _entry(new)))
+            page.changed.append((_entry(old), _entry(new)))
         elif new is not None:
-            found.added.append(_entry(new))
+            page.added.append(_entry(new))
         elif old is not None:
-            found.removed.append(_entry(old))
+            page.removed.append(_entry(old))
         row = old or new
         last = None if row is None else row[:2]
-    return found
+    return page
 
 
-def _aligned(
-    before: Iterator[EntryRow], after: Iterator[EntryRow]
-) -> Iterator[tuple[EntryRow | None, EntryRow | None]]:
+def _align(before: Iterator[EntryRow], after: Iterator[EntryRow]) -> Iterator[tuple[EntryRow | None, EntryRow | None]]:
     """The entries of two versions side by side, by their folded terms."""
     old, new = next(before, None), next(after, None)
     while old is not None or new is not None:

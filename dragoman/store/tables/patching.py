@@ -49,7 +49,7 @@ class PatchedTable:
     removed: int
 
 
-def patched(table: Table, written: WrittenForms, probabilities: bool, patch: Patch, most: int) -> PatchedTable:
+def apply_patch(table: Table, written: WrittenForms, probabilities: bool, patch: Patch, most: int) -> PatchedTable:
     """The table after a patch.
 
     Where no ``probabilities`` were given before and none is now, they are shared anew among each term's translations.
@@ -60,25 +60,25 @@ def patched(table: Table, written: WrittenForms, probabilities: bool, patch: Pat
         TooLarge: there would be more than ``most`` entries.
     """
     removed: set[int] = set()
-    for number, removal in enumerate(patch.remove):
-        found = _matched(table, written, removal)
-        if not found:
-            told = removal.source if removal.target is None else f"{removal.source} → {removal.target}"
-            raise InvalidRequest(f"remove[{number}]: the table has no entry {told[:80]!r}")
-        removed.update(found)
+    for index, removal in enumerate(patch.remove):
+        matches = _match_entries(table, written, removal)
+        if not matches:
+            entry_text = removal.source if removal.target is None else f"{removal.source} → {removal.target}"
+            raise InvalidRequest(f"remove[{index}]: the table has no entry {entry_text[:80]!r}")
+        removed.update(matches)
     taken = len(removed)
-    for number, addition in enumerate(patch.add):
-        key = _key(table, number, addition)
+    for index, addition in enumerate(patch.add):
+        key = _key(table, index, addition)
         if (entry := entry_number(table, *key)) >= 0:
             removed.add(entry)
     if len(table) - len(removed) + len(patch.add) > most:
         raise TooLarge(f"the table would hold more than {most:,} entries")
-    given = probabilities or any(one.probability is not None for one in patch.add)
+    has_probabilities = probabilities or any(addition.probability is not None for addition in patch.add)
 
     def entries() -> Iterator[RawEntry]:
-        for number, (source, target, p_ts, p_st, *forms) in enumerate(entry_rows(table, written)):
-            if number not in removed:
-                chances = (p_ts, p_st) if given else (None, None)
+        for position, (source, target, p_ts, p_st, *forms) in enumerate(entry_rows(table, written)):
+            if position not in removed:
+                chances = (p_ts, p_st) if has_probabilities else (None, None)
                 yield RawEntry(0, forms[0] or source, forms[1] or target, *chances)
         for addition in patch.add:
             yield RawEntry(0, addition.source, addition.target, addition.probability, None)
@@ -89,7 +89,7 @@ def patched(table: Table, written: WrittenForms, probabilities: bool, patch: Pat
         raise InvalidRequest("no entry would be left: delete the table's versions instead") from fault
 
 
-def _key(table: Table, number: int, addition: Addition) -> tuple[str, str]:
+def _key(table: Table, index: int, addition: Addition) -> tuple[str, str]:
     keys = []
     for side, term, language in (
         ("source", addition.source, table.source),
@@ -98,28 +98,28 @@ def _key(table: Table, number: int, addition: Addition) -> tuple[str, str]:
         try:
             keys.append(fold_term(term_of(side, term, Limits()), language))
         except Rejected as fault:
-            raise InvalidRequest(f"add[{number}].{side}: {fault}") from fault
+            raise InvalidRequest(f"add[{index}].{side}: {fault}") from fault
         if not keys[-1]:
-            raise InvalidRequest(f"add[{number}].{side}: {quote(term)} has no searchable word")
+            raise InvalidRequest(f"add[{index}].{side}: {quote(term)} has no searchable word")
     return keys[0], keys[1]
 
 
 def _place(terms: Vocabulary, term: str, language: str) -> int:
     """The number of a term, in any case if there is none as it is written; -1 for none."""
     keys = (fold_term(term, language), *other_keys(term, language))
-    return next((number for number in map(terms.index, keys) if number >= 0), -1)
+    return next((index for index in map(terms.index, keys) if index >= 0), -1)
 
 
-def _matched(table: Table, written: WrittenForms, removal: Removal) -> list[int]:
+def _match_entries(table: Table, written: WrittenForms, removal: Removal) -> list[int]:
     """The entries that a removal means: those written exactly so, or if there are none those that fold to the same."""
-    number = _place(table.sources, removal.source, table.source)
-    if number < 0:
+    source = _place(table.sources, removal.source, table.source)
+    if source < 0:
         return []
-    first, last = table.indptr[number : number + 2].tolist()
+    first, last = table.indptr[source : source + 2].tolist()
     forms = written.source.between(first, last)
-    found = list(range(first, last))
+    entries = list(range(first, last))
     if removal.target is not None:
-        other = _place(table.targets, removal.target, table.target)
-        found = [entry for entry in found if table.target_ids[entry] == other]
-    exact = [entry for entry in found if (forms[entry - first] or table.sources[number]) == removal.source]
-    return exact or found
+        target = _place(table.targets, removal.target, table.target)
+        entries = [entry for entry in entries if table.target_ids[entry] == target]
+    exact = [entry for entry in entries if (forms[entry - first] or table.sources[source]) == removal.source]
+    return exact or entries

@@ -100,16 +100,16 @@ class TableRepository:
 
     def tables(self, name: str | None = None) -> list[TableInfo]:
         """All tables with versions, ordered by name; with ``name`` only that table."""
-        wanted = select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
+        statement = select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
         if name is not None:
-            wanted = wanted.where(TranslationTable.name == name)
-        found: dict[str, TableInfo] = {}
+            statement = statement.where(TranslationTable.name == name)
+        tables: dict[str, TableInfo] = {}
         with self._store.read() as session:
-            for table, row in session.execute(wanted.order_by(TranslationTable.name, TableVersion.version)):
-                known = found.get(table.name)
-                versions = (*(known.versions if known else ()), _info(row))
-                found[table.name] = TableInfo(table.name, table.source, table.target, versions)
-        return list(found.values())
+            for table, row in session.execute(statement.order_by(TranslationTable.name, TableVersion.version)):
+                earlier = tables.get(table.name)
+                versions = (*(earlier.versions if earlier else ()), _info(row))
+                tables[table.name] = TableInfo(table.name, table.source, table.target, versions)
+        return list(tables.values())
 
     def ready(self) -> tuple[list[ActiveVersion], list[ActiveVersion]]:
         """All ready versions, and the active ones among them."""
@@ -117,8 +117,8 @@ class TableRepository:
             rows = session.execute(
                 select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
             ).all()
-        every = [(_version(table, row), row.active) for table, row in rows]
-        return [version for version, _ in every], [version for version, active in every if active]
+        versions = [(_version(table, row), row.active) for table, row in rows]
+        return [version for version, _ in versions], [version for version, active in versions if active]
 
     def languages(self, name: str) -> tuple[str, str] | None:
         """The source and target language of a table, or None if there is no table of this name."""
@@ -163,19 +163,19 @@ class TableRepository:
     def fill(self, row_id: int, table: Table, written: WrittenForms) -> None:
         """Store the entries of a version that is being built, in transactions of bounded size."""
         rows = entry_rows(table, written)
-        number = 0
+        position = 0
         while chunk := list(islice(rows, _ENTRIES_PER_TRANSACTION)):
             with self._store.write() as session:
-                number = insert_entries(session, row_id, chunk, number)
+                position = insert_entries(session, row_id, chunk, position)
 
-    def publish(self, row_id: int, number: int, counts: Counts, activate: bool) -> None:
+    def publish(self, row_id: int, version: int, counts: Counts, activate: bool) -> None:
         """Make a built version visible and, with ``activate``, active, in one transaction.
 
         Raises:
             Conflict: the number is taken.
         """
         values = {
-            "version": number,
+            "version": version,
             "state": READY,
             "checksum": counts.checksum,
             "source_terms": counts.source_terms,
@@ -223,13 +223,15 @@ class TableRepository:
     def _purge_some(self, row_id: int) -> bool:
         of_version = TableEntry.version_id == row_id
         with self._store.write() as session:
-            first = session.scalar(select(func.min(TableEntry.number)).where(of_version))
+            first = session.scalar(select(func.min(TableEntry.position)).where(of_version))
             if first is None:
                 return False
-            session.execute(delete(TableEntry).where(of_version, TableEntry.number < first + _ENTRIES_PER_TRANSACTION))
+            session.execute(
+                delete(TableEntry).where(of_version, TableEntry.position < first + _ENTRIES_PER_TRANSACTION)
+            )
         return True
 
-    def unfinished(self) -> list[int]:
+    def list_unfinished(self) -> list[int]:
         """Versions that were being built or deleted when the process ended."""
         with_entries = exists().where(TableEntry.version_id == TableVersion.id)
         with self._store.read() as session:
@@ -246,9 +248,9 @@ class TableRepository:
         written = Written()
 
         def pairs() -> Iterator[tuple[str, str, float, float]]:
-            for number, (source, target, p_ts, p_st, *forms) in enumerate(self.rows(version.id)):
+            for position, (source, target, p_ts, p_st, *forms) in enumerate(self.rows(version.id)):
                 if forms[0] is not None or forms[1] is not None:
-                    written.add(number, *forms)
+                    written.add(position, *forms)
                 yield source, target, p_ts, p_st
 
         table = Table.from_entries(version.source, version.target, pairs())
@@ -259,18 +261,18 @@ class TableRepository:
     def rows(self, row_id: int) -> Iterator[EntryRow]:
         """The entries of a version, ordered by folded source, then target; none of one that has been deleted."""
         entry = (TableEntry.source, TableEntry.target, TableEntry.p_ts, TableEntry.p_st)
-        wanted = select(*entry, TableEntry.source_written, TableEntry.target_written)
-        wanted = wanted.where(TableEntry.version_id == row_id).order_by(TableEntry.number)
+        statement = select(*entry, TableEntry.source_written, TableEntry.target_written)
+        statement = statement.where(TableEntry.version_id == row_id).order_by(TableEntry.position)
         with self._store.read() as session:
-            yield from cast("Iterator[EntryRow]", session.execute(wanted, execution_options={"yield_per": 20_000}))
+            yield from cast("Iterator[EntryRow]", session.execute(statement, execution_options={"yield_per": 20_000}))
 
 
-def check_languages(name: str, present: tuple[str, str], wanted: tuple[str, str]) -> None:
+def check_languages(name: str, present: tuple[str, str], uploaded: tuple[str, str]) -> None:
     """Raise :class:`Conflict` unless an upload has the languages of its table."""
-    if present != wanted:
+    if present != uploaded:
         raise Conflict(
             f"table '{name}' is from {present[0]} to {present[1]}: "
-            f"choose another name for one from {wanted[0]} to {wanted[1]}"
+            f"choose another name for one from {uploaded[0]} to {uploaded[1]}"
         )
 
 
@@ -281,14 +283,14 @@ def entry_rows(table: Table, written: WrittenForms, start: int = 0) -> Iterator[
         some = slice(first, min(first + _ENTRIES_PER_BLOCK, len(table)))
         owners = np.searchsorted(side.indptr, np.arange(first, some.stop), side="right") - 1
         sources, targets = _terms(table.sources, owners), _terms(table.targets, side.ids[some])
-        forms = (one.between(first, some.stop) for one in (written.source, written.target))
+        forms = (side_forms.between(first, some.stop) for side_forms in (written.source, written.target))
         yield from zip(sources, targets, side.forward[some].tolist(), side.backward[some].tolist(), *forms, strict=True)
 
 
-def _terms(vocabulary: Vocabulary, numbers: NDArray[np.integer]) -> Iterator[str]:
+def _terms(vocabulary: Vocabulary, indices: NDArray[np.integer]) -> Iterator[str]:
     """The terms of these numbers; each is decoded once."""
-    distinct, places = np.unique(numbers, return_inverse=True)
-    terms = [vocabulary[number] for number in distinct.tolist()]
+    distinct, places = np.unique(indices, return_inverse=True)
+    terms = [vocabulary[index] for index in distinct.tolist()]
     return (terms[place] for place in places.tolist())
 
 

@@ -18,10 +18,10 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.store.database import EntryRow, Store
-from dragoman.store.tables.browsing import TableBrowser
-from dragoman.store.tables.changes import Patched, Upload, Uploaded, checked, counted, new_version
-from dragoman.store.tables.patching import Patch, patched
+from dragoman.store.tables.changes import Patched, Upload, Uploaded, count_entries, new_version, validate_upload
+from dragoman.store.tables.patching import Patch, apply_patch
 from dragoman.store.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
+from dragoman.store.tables.table_browser import TableBrowser
 from dragoman.store.tables.table_reader import read_table
 
 __all__ = ["Patched", "Tables", "Upload", "Uploaded"]
@@ -66,7 +66,7 @@ class Tables:
 
     def start(self) -> None:
         """Remove the remains of unfinished uploads, and compile active versions that are not compiled yet."""
-        for row_id in self._store.unfinished():
+        for row_id in self._store.list_unfinished():
             logger.warning("table version row %d was never finished and is removed", row_id)
             self._store.purge(row_id)
         self._serving = True
@@ -90,18 +90,18 @@ class Tables:
             Conflict: the table exists with other languages.
             ServiceError: the file cannot be read to its end; the message has the line. Nothing is stored.
         """
-        upload = checked(upload)
+        upload = validate_upload(upload)
         present = self._store.languages(upload.name)
         if present is not None:
             check_languages(upload.name, present, (upload.source, upload.target))
         read = read_table(parts, upload.source, upload.target, upload.read_as, self._settings, gzip)
-        counts = counted(read)
+        counts = count_entries(read)
         if upload.dry_run:
-            number = self._store.next_number(upload.name)
+            version = self._store.next_number(upload.name)
         else:
-            number = self._keep(new_version(upload, read), read, counts, upload.activate)
+            version = self._keep(new_version(upload, read), read, counts, upload.activate)
         return Uploaded(
-            version=number,
+            version=version,
             checksum=counts.checksum,
             source_terms=counts.source_terms,
             entries=counts.entries,
@@ -122,21 +122,21 @@ class Tables:
 
         Raises:
             NotFound: there is no such table.
-            InvalidRequest: see :func:`~dragoman.store.tables.patching.patched`.
+            InvalidRequest: see :func:`~dragoman.store.tables.patching.apply_patch`.
             Conflict: another version was made or activated meanwhile.
         """
         with self._patching:
             base = self._base(name)
             info = self.browse.info(base)
             table, written = self.browse.content(base)
-            new = patched(table, written, info.probabilities, patch, self._settings.tables.table_entries)
+            new = apply_patch(table, written, info.probabilities, patch, self._settings.tables.table_entries)
             read = new.normalised
-            made = NewVersion(
+            draft = NewVersion(
                 name, base.source, base.target, base.kind, base.weight, info.format, created_by, info.written_forms
             )
-            counts = counted(read)
-            number = self._keep(made, read, counts, info.active, base)
-        return Patched(base, number, counts, len(patch.add), new.removed, info.active)
+            counts = count_entries(read)
+            version = self._keep(draft, read, counts, info.active, base)
+        return Patched(base, version, counts, len(patch.add), new.removed, info.active)
 
     def all(self) -> list[TableInfo]:
         """All tables by name."""
@@ -158,7 +158,7 @@ class Tables:
         """
         with self._publishing:
             ready, active = self._store.ready()
-            chosen = self.browse.one(ready, name, version)
+            chosen = self.browse.find_version(ready, name, version)
             if chosen not in active:
                 others = [other for other in active if other.name != name]
                 self._switch(ready, [*others, chosen], lambda: self._store.activate(chosen.id))
@@ -184,7 +184,7 @@ class Tables:
         with self._publishing:
             return commit(self._store.ready()[1])
 
-    def pinned(self, ids: Collection[int]) -> Snapshot:
+    def snapshot_of(self, ids: Collection[int]) -> Snapshot:
         """The snapshot of pinned versions, by their row ids.
 
         Raises:
@@ -205,7 +205,7 @@ class Tables:
         """
         with self._publishing:
             ready, active = self._store.ready()
-            chosen = self.browse.one(ready, name, version)
+            chosen = self.browse.find_version(ready, name, version)
             if chosen in active:
                 raise Conflict(
                     f"version {version} of table '{name}' is active: activate another or deactivate the table first"
@@ -219,8 +219,12 @@ class Tables:
     def active_for(self, source: str, target: str) -> list[tuple[ActiveVersion, Iterator[EntryRow]]]:
         """The active versions between two languages, in either direction, with their entries."""
         _, active = self._store.ready()
-        wanted = {source, target}
-        return [(one, self._store.rows(one.id)) for one in active if {one.source, one.target} == wanted]
+        languages = {source, target}
+        return [
+            (version, self._store.rows(version.id))
+            for version in active
+            if {version.source, version.target} == languages
+        ]
 
     def _serve(self) -> None:
         """Install a snapshot of the active versions, without those that cannot be compiled."""
@@ -249,8 +253,8 @@ class Tables:
         """The active version of a table, or its newest."""
         ready, active = self._store.ready()
         for versions in (active, ready):
-            if found := [one for one in versions if one.name == name]:
-                return max(found, key=lambda one: one.version)
+            if named := [version for version in versions if version.name == name]:
+                return max(named, key=lambda version: version.version)
         self.get(name)
         raise NotFound(f"table '{name}' has no version")
 
@@ -281,20 +285,22 @@ class Tables:
         with self._publishing:
             if base is not None and self._base(new.name) != base:
                 raise Conflict(f"table '{new.name}' got another version meanwhile; look at it and try again")
-            number = self._store.next_number(new.name)
+            version_number = self._store.next_number(new.name)
             version = ActiveVersion(
-                row_id, new.name, number, new.source, new.target, new.kind, new.weight, counts.checksum
+                row_id, new.name, version_number, new.source, new.target, new.kind, new.weight, counts.checksum
             )
             ready, active = self._store.ready()
             if activate:
-                active = [*(one for one in active if one.name != new.name), version]
+                active = [*(other for other in active if other.name != new.name), version]
             try:
                 self._files.save(version, read.table, read.written)
-                self._switch([*ready, version], active, lambda: self._store.publish(row_id, number, counts, activate))
+                self._switch(
+                    [*ready, version], active, lambda: self._store.publish(row_id, version_number, counts, activate)
+                )
             except BaseException:
                 self.registry.clean(self._store.ready()[0])
                 raise
-        return number
+        return version_number
 
     def _install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
         ready = list(ready)

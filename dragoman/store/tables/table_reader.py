@@ -45,12 +45,12 @@ class ReadAs:
     def _separator(self) -> str | None:
         if self.separator is None:
             return None
-        found = find_separator(self.separator)
-        if found is None:
+        separator = find_separator(self.separator)
+        if separator is None:
             raise InvalidRequest(
                 f"separator: {self.separator[:40]!r} is not known; use tab, comma, semicolon, pipe, space or itself"
             )
-        return found
+        return separator
 
     def _decimal(self) -> str | None:
         if self.decimal is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.http.connections.ending import OVERTIME_STATUS
+from dragoman.service.http.connections.last_timer import OVERTIME_STATUS
 from tests.service.searching import ndjson
 from tests.service.serving import server
 

@@ -118,13 +118,13 @@ def test_the_command_line_and_open_services_are_written_down(tmp_path: Path) -> 
 
 def test_an_action_that_never_ended_is_seen(store: Store) -> None:
     audit = Audit(store)
-    with pytest.raises(KeyboardInterrupt), audit.recorded(Actor("ada"), "collection.delete", "c"):
+    with pytest.raises(KeyboardInterrupt), audit.record(Actor("ada"), "collection.delete", "c"):
         (during,) = audit.entries(1)
         assert during.outcome == BEGUN
         raise KeyboardInterrupt
-    with pytest.raises(Conflict), audit.recorded(Actor("ada"), "collection.delete", "c"):
+    with pytest.raises(Conflict), audit.record(Actor("ada"), "collection.delete", "c"):
         raise Conflict("no")
-    with pytest.raises(ZeroDivisionError), audit.recorded(Actor("ada"), "collection.delete", "c"):
+    with pytest.raises(ZeroDivisionError), audit.record(Actor("ada"), "collection.delete", "c"):
         raise ZeroDivisionError
     assert [one.outcome for one in audit.entries(10)] == ["internal", "conflict", BEGUN]
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_written_down_is_not_done(store: Store) -> None:
 
     done = []
     event.listen(store.engine, "before_cursor_execute", fail)
-    with pytest.raises(OSError), Audit(store).recorded(Actor("ada"), "collection.delete", "c"):
+    with pytest.raises(OSError), Audit(store).record(Actor("ada"), "collection.delete", "c"):
         done.append("c")
     event.remove(store.engine, "before_cursor_execute", fail)
     assert not done
@@ -145,7 +145,7 @@ def test_what_cannot_be_written_down_is_not_done(store: Store) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
 @given(object=st.text(st.characters(), max_size=2000))
 def test_anything_can_be_the_object(store: Store, object: str) -> None:
-    with Audit(store).recorded(Actor("ada"), "document.delete", object):
+    with Audit(store).record(Actor("ada"), "document.delete", object):
         pass
     (entry,) = Audit(store).entries(1)
     assert entry.outcome == DONE

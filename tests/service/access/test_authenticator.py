@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import Unauthorized
-from dragoman.service.access.keys import recognised
+from dragoman.service.access.keys import recognise_key
 from dragoman.service.http.authentication import check_routes
 from tests.service import postgresql
 from tests.service.access_client import ask, authorization, identifier, keys_command, make_key
@@ -422,7 +422,7 @@ def test_a_path_that_nobody_thought_of_cannot_be_served() -> None:
 @given(st.text() | st.from_regex(r"dragoman_[0-9a-f]{12}_[A-Za-z0-9_-]{43}"))
 def test_no_text_is_a_key_by_accident(text: str) -> None:
     with suppress(Unauthorized):
-        assert recognised({}, text) is None
+        assert recognise_key({}, text) is None
 
 
 def _keys(closed: Closed) -> list[dict[str, object]]:

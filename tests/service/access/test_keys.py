@@ -12,7 +12,7 @@ import pytest
 from dragoman.engine.core.errors import Conflict, Unauthorized
 from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access
-from dragoman.service.access.keys import KeyInfo, Keys, NewKey, claimed_id, recognised
+from dragoman.service.access.keys import KeyInfo, Keys, NewKey, claimed_id, recognise_key
 from dragoman.store.database import Store
 from dragoman.store.models import now
 from tests.service.access_client import identifier, keys_command, make_key
@@ -73,7 +73,7 @@ def test_a_rotated_key_works_beside_its_successor_until_the_grace_is_over(store:
     assert new.expires_at is not None and old.expires_at is not None
     assert abs(new.expires_at - new.created_at - timedelta(days=90)) < timedelta(minutes=1)
     keys = {info.id: info for info in stored.all()}
-    assert {recognised(keys, key).id for key in (old_key, new_key)} == {old.id, new.id}  # type: ignore[union-attr]
+    assert {recognise_key(keys, key).id for key in (old_key, new_key)} == {old.id, new.id}  # type: ignore[union-attr]
     expiry = keys[old.id].expires_at
     assert expiry is not None and timedelta(hours=23) < expiry - now() <= timedelta(hours=24)
 
@@ -81,7 +81,7 @@ def test_a_rotated_key_works_beside_its_successor_until_the_grace_is_over(store:
     assert {info.id: info for info in stored.all()}[old.id].expires_at == expiry  # grace never gives a key more time
     stored.rotate(old.id, timedelta(0))
     with pytest.raises(Unauthorized, match="has expired"):
-        recognised({info.id: info for info in stored.all()}, old_key)
+        recognise_key({info.id: info for info in stored.all()}, old_key)
     with pytest.raises(Conflict, match="revoked or has expired"):
         stored.rotate(old.id, timedelta(0))
 

@@ -25,7 +25,7 @@ class Open:
     def unsent(self) -> int:
         return self.size
 
-    def patience(self, now: float) -> float:
+    def seconds_left(self, now: float) -> float:
         return self.left
 
     def drop(self) -> None:

@@ -20,11 +20,11 @@ def test_all_that_ask_at_a_time_share_one_check() -> None:
 
     async def ask() -> None:
         shared = SharedCheck(check, seconds=3600)
-        asking = [asyncio.create_task(shared.passed()) for _ in range(20)]
+        asking = [asyncio.create_task(shared.check()) for _ in range(20)]
         await asyncio.sleep(0)
         go.set()
         await asyncio.gather(*asking)
-        await shared.passed()
+        await shared.check()
 
     asyncio.run(ask())
     assert made == [1]
@@ -39,9 +39,9 @@ def test_a_fault_is_told_to_all_and_ends_with_the_next_check() -> None:
 
     async def ask() -> None:
         shared = SharedCheck(check, seconds=0)
-        told = await asyncio.gather(shared.passed(), shared.passed(), return_exceptions=True)
+        told = await asyncio.gather(shared.check(), shared.check(), return_exceptions=True)
         assert [str(one) for one in told] == ["no database"] * 2
-        await shared.passed()
+        await shared.check()
 
     asyncio.run(ask())
 
@@ -51,7 +51,7 @@ def test_who_leaves_does_not_end_the_check_of_others() -> None:
 
     async def ask() -> None:
         shared = SharedCheck(lambda: None if go.wait(60) else pytest.fail("it waits for ever"), seconds=3600)
-        leaving, staying = asyncio.create_task(shared.passed()), asyncio.create_task(shared.passed())
+        leaving, staying = asyncio.create_task(shared.check()), asyncio.create_task(shared.check())
         await asyncio.sleep(0)
         leaving.cancel()
         await asyncio.sleep(0)

@@ -19,7 +19,7 @@ from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.service.app import create_app
-from dragoman.service.jobs.executor import JobExecutor
+from dragoman.service.jobs.job_executor import JobExecutor
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_reader
 from tests.service.job_client import NDJSON, finished, job, read, submit

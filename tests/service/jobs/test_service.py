@@ -17,7 +17,7 @@ from sqlalchemy import func, select, update
 from dragoman.engine.core.errors import Conflict, TooLarge, TooManyRequests
 from dragoman.engine.core.priority import Traffic, background, in_background, wait_limit
 from dragoman.engine.settings import Settings
-from dragoman.service.jobs import scheduler, submission
+from dragoman.service.jobs import job_scheduler, submission
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.runtime import Runtime
@@ -46,7 +46,7 @@ def scorer(monkeypatch: pytest.MonkeyPatch) -> Iterator[LinkScorer]:
 @contextmanager
 def service(settings: Settings, scorer: LinkScorer, **more: Any) -> Iterator[Runtime]:
     with pytest.MonkeyPatch.context() as patched, running(settings.replace(**more)) as runtime:
-        patched.setattr(scheduler, "CHUNK_LINES", 4)
+        patched.setattr(job_scheduler, "CHUNK_LINES", 4)
         try:
             yield runtime
         finally:
@@ -128,7 +128,7 @@ def test_requests_go_before_the_lines_of_a_job(tmp_path: Path, scorer: LinkScore
 def test_a_short_job_does_not_wait_for_a_long_one(
     tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr(job_scheduler, "TURN_SECONDS", 0.01)
     with service(Settings.load(data_dir=tmp_path), scorer, jobs_at_a_time=1) as runtime:
         scorer.barrier.clear()
         long = submit(runtime, rerank_lines(3000))
@@ -197,7 +197,7 @@ def test_one_key_has_half_of_the_unfinished_jobs(tmp_path: Path, scorer: LinkSco
 def test_a_job_between_two_turns_is_cancelled_while_another_has_its_turn(
     tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr(job_scheduler, "TURN_SECONDS", 0.01)
     with service(Settings.load(data_dir=tmp_path), scorer, jobs_at_a_time=1) as runtime:
         jobs = [submit(runtime, rerank_lines(3000)) for _ in range(3)]
         wait_for(lambda: all(runtime.jobs.get(id).completed for id in jobs))  # each has had a turn, and none is done

@@ -85,11 +85,11 @@ def test_what_keeps_a_job_from_its_lines_is_told(
     tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with service(Settings.load(data_dir=tmp_path), scorer) as runtime:
-        pinned = runtime.tables.pinned
-        monkeypatch.setattr(runtime.tables, "pinned", _unavailable)
+        snapshot_of = runtime.tables.snapshot_of
+        monkeypatch.setattr(runtime.tables, "snapshot_of", _unavailable)
         id = submit(runtime, rerank_lines(3))
         wait_for(lambda: runtime.jobs.get(id).message == "waiting: not now")
-        monkeypatch.setattr(runtime.tables, "pinned", pinned)
+        monkeypatch.setattr(runtime.tables, "snapshot_of", snapshot_of)
         done = finished(runtime, id)
         assert (done.completed, done.message) == (3, None)
 

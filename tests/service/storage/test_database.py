@@ -254,7 +254,7 @@ def test_entries_are_inserted_in_bulk_and_in_order(store: Store, count: int) -> 
     with store.read() as session:
         entry = (TableEntry.source, TableEntry.target, TableEntry.p_ts, TableEntry.p_st)
         written = (TableEntry.source_written, TableEntry.target_written)
-        read = session.execute(select(*entry, *written).order_by(TableEntry.number)).all()
+        read = session.execute(select(*entry, *written).order_by(TableEntry.position)).all()
     assert [tuple(row) for row in read] == rows
 
 

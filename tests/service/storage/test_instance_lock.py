@@ -51,7 +51,7 @@ def test_one_instance_at_a_time(url: str) -> None:
     first.close()
     second = claimed(url, 30)  # the server ends a connection some time after it was closed
     with second.read() as session:
-        assert session.scalar(select(ServiceInstance.number)) == second._claim.number  # type: ignore[union-attr]
+        assert session.scalar(select(ServiceInstance.instance_id)) == second._claim.instance_id  # type: ignore[union-attr]
     second.close()
 
 

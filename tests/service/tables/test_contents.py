@@ -15,8 +15,8 @@ from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.items import Choices, RawEntry
 from dragoman.lexicon.formats.reader import read
 from dragoman.lexicon.text.tokens import fold_term
-from dragoman.store.tables.contents import COLUMNS, Content, ExportFormat, difference, exported, listed
-from dragoman.store.tables.patching import Addition, Patch, Removal, patched
+from dragoman.store.tables.contents import COLUMNS, Content, ExportFormat, difference, export_entries, list_terms
+from dragoman.store.tables.patching import Addition, Patch, Removal, apply_patch
 from dragoman.store.tables.repository import entry_rows
 
 Pair = tuple[str, str]
@@ -31,7 +31,7 @@ def content(read: Normalised) -> Content:
 
 
 def file(read: Normalised, format: ExportFormat = "tsv") -> bytes:
-    return b"".join(exported(content(read), format, read.probabilities))
+    return b"".join(export_entries(content(read), format, read.probabilities))
 
 
 def pairs(read: Normalised) -> dict[Pair, float]:
@@ -92,18 +92,18 @@ def test_terms_are_listed_by_prefix_and_page() -> None:
     seen: list[str] = []
     cursor = None
     while True:
-        page = listed(content(read), False, " HAUS", cursor, 1)
+        page = list_terms(content(read), False, " HAUS", cursor, 1)
         seen += [one.term for one in page.terms]
         if (cursor := page.next) is None:
             break
     assert seen == ["Haus", "Hausboot", "Häuser"]
-    assert listed(content(read), False, "haus", None, 10).terms[0].translations == 2
-    assert [one.term for one in listed(content(read), True, "", None, 10).terms] == [
+    assert list_terms(content(read), False, "haus", None, 10).terms[0].translations == 2
+    assert [one.term for one in list_terms(content(read), True, "", None, 10).terms] == [
         "fence", "home", "house", "houseboat", "houses",
     ]  # fmt: skip
     for wrong in ("x", "bm8=", "WyJhIiwiYiJd"):
         with pytest.raises(InvalidRequest, match="cursor"):
-            listed(content(read), False, "", wrong, 10)
+            list_terms(content(read), False, "", wrong, 10)
 
 
 simple = st.dictionaries(
@@ -136,7 +136,7 @@ def test_the_pages_of_a_comparison_are_the_whole_difference(
 
 
 def changed(read: Normalised, add: list[Addition], remove: list[Removal], most: int = 100) -> Normalised:
-    return patched(*content(read), read.probabilities, Patch(add, remove), most).normalised
+    return apply_patch(*content(read), read.probabilities, Patch(add, remove), most).normalised
 
 
 def test_a_patch_shares_anew_where_no_probability_was_given() -> None:

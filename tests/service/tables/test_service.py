@@ -316,7 +316,7 @@ def test_unfinished_versions_are_removed_when_the_service_starts(tables: Tables,
         session.add(lonely)
         session.flush()
         for row in (half, lonely):
-            session.add(TableEntry(version_id=row.id, number=0, source="a", target="b", p_ts=1.0, p_st=1.0))
+            session.add(TableEntry(version_id=row.id, position=0, source="a", target="b", p_ts=1.0, p_st=1.0))
         session.query(TableVersion).filter(TableVersion.version == 2).update({"state": "deleted"})
     again = reopen()
     assert [one.version for one in again.get("words").versions] == [1]

@@ -2,7 +2,7 @@
 
 A connection expects a request (its head has ``request_head_seconds`` from its first byte, the next one may take
 ``KEEP_ALIVE_SECONDS`` to begin), or works on one, or discards the rest of a body that was not read. While it works, the
-application bounds the time: `streaming` that of the body, `admission` that of the work. What is to be sent has a timer
+application bounds the time: `streaming` that of the body, `threads` that of the work. What is to be sent has a timer
 of its own at any time.
 """
 
@@ -72,7 +72,7 @@ class Connection(H11Protocol):
         self._awaits_turn = False
         self._within_limit = True
         self._discarding = False
-        self._patience = connections.limits.send_seconds
+        self._seconds_left = connections.limits.send_seconds
         self._seen_at, self._seen_taken = self.loop.time(), 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -91,34 +91,34 @@ class Connection(H11Protocol):
         self._table.leave(self)
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, received: bytes) -> None:
         if not self._begun:
             self._begun = True
             self._expect(self._table.limits.head_seconds)
         if self._unparsed:
-            self._unparsed += data
-        elif data.count(b"\n") <= _FEW_LINES:
-            self._feed(data)
+            self._unparsed += received
+        elif received.count(b"\n") <= _FEW_LINES:
+            self._parse_piece(received)
         elif self._table.parsing.free() or self._body_has_length:
-            self._parse(data)
+            self._parse(received)
         else:
-            self._hold_up(data)
+            self._hold_up(received)
             self._await_turn()
 
-    def _parse(self, data: bytes) -> None:
+    def _parse(self, received: bytes) -> None:
         """Parse what has arrived, piece by piece, until others have their turns or a request is to be answered."""
         seconds = 0.0
-        while data and seconds < _PARSING_SECONDS and not (self._answer_first or self.transport.is_closing()):
-            seconds += self._feed(data[:_PIECE_BYTES])
-            data = data[_PIECE_BYTES:]
+        while received and seconds < _PARSING_SECONDS and not (self._answer_first or self.transport.is_closing()):
+            seconds += self._parse_piece(received[:_PIECE_BYTES])
+            received = received[_PIECE_BYTES:]
         if seconds >= _PARSING_SECONDS:
             self._table.parsing.charge(seconds)
-        if data:
-            self._hold_up(data)
+        if received:
+            self._hold_up(received)
             if not self._answer_first:
                 self._await_turn()
 
-    def _feed(self, data: bytes) -> float:
+    def _parse_piece(self, piece: bytes) -> float:
         """Have h11 read what has arrived; returns the seconds that it took.
 
         What a client sends after a request whose answer is the connection's last is not read: it was told so.
@@ -128,7 +128,7 @@ class Connection(H11Protocol):
             return 0.0
         discarding = self.conn.our_state is h11.DONE
         started = time.thread_time()
-        super().data_received(data)
+        super().data_received(piece)
         seconds = time.thread_time() - started
         if self._under_way:
             self._work()
@@ -173,28 +173,28 @@ class Connection(H11Protocol):
 
     def body_is_left(self) -> bool:
         if self._unparsed and self.conn.their_state is h11.SEND_BODY:
-            self._parse(self._taken())  # the rest may be here, and wait for its turn
+            self._parse(self._take_unparsed())  # the rest may be here, and wait for its turn
         if self.conn.their_state is not h11.SEND_BODY:
             return False
-        declared = next((value for name, value in self.headers if name == b"content-length"), b"")
+        declared = next((header for name, header in self.headers if name == b"content-length"), b"")
         small = declared.isdigit() and len(declared) < 9 and int(declared) <= _SMALL_BODY
         return not small or self.conn.they_are_waiting_for_100_continue
 
     def unsent(self) -> int:
         return self.answer_left + self.transport.get_write_buffer_size()
 
-    def patience(self, now: float) -> float:
+    def seconds_left(self, now: float) -> float:
         waiting = self.transport.get_write_buffer_size()
         taken = self.written - waiting
         longest = self._table.limits.send_seconds
         if waiting == 0:
-            self._patience = longest
+            self._seconds_left = longest
         else:
             gained = max(0, taken - self._seen_taken) / self._table.limits.slowest
             since = min(now - self._seen_at, _SWEEP_SECONDS)  # longer: the loop was held up, and not the client
-            self._patience = min(longest, self._patience + gained - since)
+            self._seconds_left = min(longest, self._seconds_left + gained - since)
         self._seen_at, self._seen_taken = now, taken
-        return self._patience
+        return self._seconds_left
 
     def drop(self) -> None:
         self.expected_by = math.inf
@@ -259,13 +259,13 @@ class Connection(H11Protocol):
 
     def _read_on(self) -> None:
         self._awaits_turn = False
-        unparsed = self._taken()
+        unparsed = self._take_unparsed()
         self.flow.held = False
         if not self.transport.is_closing():
             self.flow.resume_reading()
             self._parse(unparsed)
 
-    def _taken(self) -> bytes:
+    def _take_unparsed(self) -> bytes:
         unparsed, self._unparsed = self._unparsed, b""
         return unparsed
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dragoman.engine.settings import Settings
-from dragoman.service.http.connections.parsing import ParsingTurns
+from dragoman.service.http.connections.parsing_turns import ParsingTurns
 
 logger = logging.getLogger("dragoman")
 
@@ -56,7 +56,7 @@ class OpenConnection(Protocol):
     def unsent(self) -> int:
         """Bytes of its answer that the client has not taken."""
 
-    def patience(self, now: float) -> float:
+    def seconds_left(self, now: float) -> float:
         """Seconds that the client may go on without reading; ``send_seconds`` while it reads."""
 
     def drop(self) -> None:
@@ -90,13 +90,13 @@ class Connections:
         """Whether there are more connections than even the reserve allows."""
         return len(self._all) > self.limits.most + RESERVED
 
-    def make_room(self, wanted: int) -> None:
+    def make_room(self, count: int) -> None:
         """Close so many connections that wait without a request, if there are as many."""
-        while wanted > 0 and self._waiting:
+        while count > 0 and self._waiting:
             connection = next(iter(self._waiting))
             self.leave(connection)
             connection.drop()
-            wanted -= 1
+            count -= 1
 
     def wait(self, connection: OpenConnection) -> None:
         """A connection waits for a request from now on."""
@@ -115,19 +115,21 @@ class Connections:
 
     def sweep(self, now: float) -> None:
         """Close all whose time is over, and those that hold too much."""
-        for connection in [one for one in self._all if now >= one.expected_by or one.patience(now) <= 0]:
+        for connection in [
+            connection for connection in self._all if now >= connection.expected_by or connection.seconds_left(now) <= 0
+        ]:
             connection.drop()
         self.limit_unsent(now)
 
     def limit_unsent(self, now: float) -> None:
         """Close connections whose clients don't read, worst first, while answers hold more than they may."""
-        holding = [(one, size) for one in self._all if (size := one.unsent())]
+        holding = [(connection, size) for connection in self._all if (size := connection.unsent())]
         over = sum(size for _, size in holding) - self.limits.unsent_bytes
         if over <= 0 or len(holding) == 1:
             return
-        stalled = [(one.patience(now), size, one) for one, size in holding]
-        stalled = [one for one in stalled if one[0] <= self.limits.send_seconds - _STALLED_SECONDS]
-        for _, size, connection in sorted(stalled, key=lambda one: (one[0], -one[1])):
+        stalled = [(connection.seconds_left(now), size, connection) for connection, size in holding]
+        stalled = [stall for stall in stalled if stall[0] <= self.limits.send_seconds - _STALLED_SECONDS]
+        for _, size, connection in sorted(stalled, key=lambda stall: (stall[0], -stall[1])):
             if over <= 0:
                 break
             logger.warning("a client that does not read its answer lost it: answers hold too much memory")
@@ -138,6 +140,6 @@ class Connections:
 def raise_file_limit() -> None:
     """Let this process open as many files as the system allows it to."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, _FILES_WANTED)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = _FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, _FILES_WANTED)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

@@ -16,8 +16,8 @@ from dragoman.store.tables.contents import (
     ExportFormat,
     Terms,
     difference,
-    exported,
-    listed,
+    export_entries,
+    list_terms,
 )
 from dragoman.store.tables.repository import TableInfo, TableRepository, VersionInfo
 
@@ -37,10 +37,10 @@ class TableBrowser:
         Raises:
             NotFound: there is none of this name.
         """
-        found = self._store.tables(name)
-        if not found:
+        tables = self._store.tables(name)
+        if not tables:
             raise NotFound(f"there is no translation table named {name[:64]!r}")
-        return found[0]
+        return tables[0]
 
     def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
         """The entries of a version (by default the active one) for a term, which is folded first, as they were written.
@@ -52,7 +52,7 @@ class TableBrowser:
         Raises:
             NotFound: no such table or version, or none is active.
         """
-        chosen = self._chosen(name, version)
+        chosen = self._choose_version(name, version)
         table, written = self.content(chosen)
         sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
         return show_entries(self._terms.find(chosen, sides, term), table, written)
@@ -66,8 +66,8 @@ class TableBrowser:
             NotFound: no such table or version, or none is active.
             InvalidRequest: a cursor of something else.
         """
-        chosen = self._chosen(name, version)
-        return chosen.version, listed(self.content(chosen), inverse, prefix, cursor, limit)
+        chosen = self._choose_version(name, version)
+        return chosen.version, list_terms(self.content(chosen), inverse, prefix, cursor, limit)
 
     def export(self, name: str, version: int | None, format: str) -> Iterator[bytes]:
         """The entries of a version (by default the active one) as they were written, as a file that an upload takes.
@@ -76,11 +76,11 @@ class TableBrowser:
             InvalidRequest: an unknown format.
             NotFound: no such table or version.
         """
-        known: dict[str, ExportFormat] = {one: one for one in EXPORT_FORMATS}
-        if format not in known:
+        formats: dict[str, ExportFormat] = {format_name: format_name for format_name in EXPORT_FORMATS}
+        if format not in formats:
             raise InvalidRequest(f"format: {format[:40]!r} is unknown; choose one of {', '.join(EXPORT_FORMATS)}")
-        chosen = self._chosen(name, version)
-        return exported(self.content(chosen), known[format], self.info(chosen).probabilities)
+        chosen = self._choose_version(name, version)
+        return export_entries(self.content(chosen), formats[format], self.info(chosen).probabilities)
 
     def diff(self, name: str, before: int, after: int, cursor: str | None, limit: int) -> Difference:
         """Some of the entries that differ between two versions of a table.
@@ -90,7 +90,7 @@ class TableBrowser:
             InvalidRequest: a cursor of something else.
             DeadlinePassed: it takes too long.
         """
-        old, new = (self._chosen(name, version) for version in (before, after))
+        old, new = (self._choose_version(name, version) for version in (before, after))
         forms = self.info(old).written_forms and self.info(new).written_forms
         with deadline.deadline(self._seconds):
             return difference(self.content(old), self.content(new), forms, cursor, limit)
@@ -105,29 +105,29 @@ class TableBrowser:
         Raises:
             NotFound: it has been deleted.
         """
-        for one in self.get(version.name).versions:
-            if one.version == version.version:
-                return one
+        for info in self.get(version.name).versions:
+            if info.version == version.version:
+                return info
         raise NotFound(f"table '{version.name}' has no version {version.version}")
 
-    def one(self, ready: Sequence[ActiveVersion], name: str, version: int) -> ActiveVersion:
+    def find_version(self, ready: Sequence[ActiveVersion], name: str, version: int) -> ActiveVersion:
         """The version of this number.
 
         Raises:
             NotFound: no such table or version.
         """
-        for one in ready:
-            if one.name == name and one.version == version:
-                return one
+        for candidate in ready:
+            if candidate.name == name and candidate.version == version:
+                return candidate
         self.get(name)
         raise NotFound(f"table '{name}' has no version {version}")
 
-    def _chosen(self, name: str, version: int | None) -> ActiveVersion:
+    def _choose_version(self, name: str, version: int | None) -> ActiveVersion:
         ready, active = self._store.ready()
         if version is not None:
-            return self.one(ready, name, version)
-        for one in active:
-            if one.name == name:
-                return one
+            return self.find_version(ready, name, version)
+        for candidate in active:
+            if candidate.name == name:
+                return candidate
         self.get(name)
         raise NotFound(f"table '{name}' has no active version: name one with ?version=")

@@ -72,7 +72,7 @@ class Threads:
 
         with self._requests.place(caller):
             async with AsyncExitStack() as stack:
-                left = await stack.enter_async_context(_watched(request, gone))
+                left = await stack.enter_async_context(_watch(request, gone))
                 if waits:
                     await stack.enter_async_context(_turn(self._waiting, caller, left, until))
                 await stack.enter_async_context(_turn(self._computing, caller, left, until))
@@ -93,7 +93,7 @@ def caller_of(request: Request) -> Hashable:
 
 
 @asynccontextmanager
-async def _watched(request: Request, gone: Event) -> AsyncIterator[asyncio.Task[None]]:
+async def _watch(request: Request, gone: Event) -> AsyncIterator[asyncio.Task[None]]:
     """A task that ends, with ``gone`` set, when the client disconnects. The request's body must have been read."""
 
     async def watch() -> None:

@@ -18,7 +18,7 @@ from dragoman.engine.core.priority import Traffic
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.service.jobs.executor import JobExecutor
+from dragoman.service.jobs.job_executor import JobExecutor
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.store.instance_lock import DatabaseTaken
 from dragoman.store.jobs import (
@@ -140,8 +140,8 @@ class JobScheduler:
                     logger.error("jobs no longer run here: %s", fault)
                 self._taken = True
             except Exception as fault:
-                known = classify(fault)
-                logger.error("jobs cannot be scheduled now: %s", known or fault, exc_info=None if known else fault)
+                error = classify(fault)
+                logger.error("jobs cannot be scheduled now: %s", error or fault, exc_info=None if error else fault)
             self._changed.wait(pause)
             self._changed.clear()
 
@@ -154,27 +154,27 @@ class JobScheduler:
 
     def _schedule(self) -> float:
         """Lease the jobs whose turn it is; returns the seconds until the next poll."""
-        unfinished = self._jobs.unfinished()
+        unfinished = self._jobs.list_unfinished()
         self._metrics.jobs([job.status for job in unfinished])
         moment = time.monotonic()
         leased = {id: run for id, run in self._runs.items() if run.thread is not None}
-        known = {job.id: self._runs.get(job.id) or _Run(moment) for job in unfinished}
-        self._runs = leased | known
+        runs = {job.id: self._runs.get(job.id) or _Run(moment) for job in unfinished}
+        self._runs = leased | runs
         if not unfinished:
             return _CLEAN_SECONDS
         waiting: list[tuple[float, str]] = []
         for job in unfinished:
-            run = known[job.id]
-            if run.thread is None and not self._ended(job):
+            run = runs[job.id]
+            if run.thread is None and not self._finish_if_over(job):
                 waiting.append((run.due, job.id))
-        due = [id for moment_due, id in sorted(waiting, key=lambda one: one[0]) if moment_due <= moment]
+        due = [id for moment_due, id in sorted(waiting, key=lambda turn: turn[0]) if moment_due <= moment]
         free = max(0, self._settings.jobs.jobs_at_a_time - len(leased))
         self._others_wait = len(due) > free
         for id in due[:free]:
-            self._lease(id, known[id])
-        return min([_POLL_SECONDS, *(one - moment for one, _ in waiting if one > moment)])
+            self._lease(id, runs[id])
+        return min([_POLL_SECONDS, *(moment_due - moment for moment_due, _ in waiting if moment_due > moment)])
 
-    def _ended(self, job: JobInfo) -> bool:
+    def _finish_if_over(self, job: JobInfo) -> bool:
         """Whether a job was cancelled or has expired, which then is its final status."""
         if job.status != CANCELLING and now() < job.expires_at:
             return False
@@ -193,7 +193,7 @@ class JobScheduler:
             while self._advance(job, run) and not self._is_over(run):
                 pass
         except Exception as fault:
-            self._failed(job, run, fault)
+            self._handle_fault(job, run, fault)
         finally:
             run.due = max(run.due, time.monotonic())
             run.thread = None
@@ -202,13 +202,15 @@ class JobScheduler:
     def _advance(self, id: str, run: _Run) -> bool:
         """Process a chunk of a job and store the results; returns whether there is more to do now."""
         job = self._jobs.start(id)
-        if job is None or self._ended(job):
+        if job is None or self._finish_if_over(job):
             return False
         lines = self._jobs.pending(id, CHUNK_LINES)
         if not lines:
             self._jobs.finish(id, COMPLETED)
             return False
-        snapshot = run.snapshot = run.snapshot or self._tables.pinned([one["id"] for one in job.table_versions])
+        snapshot = run.snapshot = run.snapshot or self._tables.snapshot_of(
+            [version["id"] for version in job.table_versions]
+        )
         chunk = JobExecutor(
             self._answers,
             self._traffic,
@@ -217,11 +219,11 @@ class JobScheduler:
             job,
             snapshot,
             run.failing_since,
-            lambda: run.cancelled or self._halted(),
+            lambda: run.cancelled or self._is_halted(),
         )
         answered, fault = chunk.work(lines)
         self._jobs.save(id, answered, None if fault is None else f"waiting: {fault}")
-        failed = sum(one.failed for one in answered)
+        failed = sum(answer.failed for answer in answered)
         self._metrics.job_lines(len(answered) - failed, failed)
         run.unexpected = 0
         if fault is None:
@@ -232,31 +234,31 @@ class JobScheduler:
         self._back_off(run)
         return False
 
-    def _halted(self) -> bool:
+    def _is_halted(self) -> bool:
         return self._stopping.is_set() or self._taken
 
     def _is_over(self, run: _Run) -> bool:
         turn_over = time.monotonic() - run.leased >= TURN_SECONDS
-        return self._halted() or (self._others_wait and turn_over)
+        return self._is_halted() or (self._others_wait and turn_over)
 
     def _back_off(self, run: _Run) -> None:
         """Delay a job's next lease, with exponential backoff."""
         run.due = time.monotonic() + run.pause
         run.pause = min(2 * run.pause, _MAX_PAUSE_SECONDS)
 
-    def _failed(self, job: str, run: _Run, fault: Exception) -> None:
+    def _handle_fault(self, job: str, run: _Run, fault: Exception) -> None:
         """Handle a job that could not be processed: retry it later, or fail it if a retry cannot help."""
-        known = classify(fault)
+        error = classify(fault)
         self._back_off(run)
-        if isinstance(known, DatabaseTaken):
+        if isinstance(error, DatabaseTaken):
             return  # the scheduling thread reports it
-        logger.error("job %s: %s", job, known or fault, exc_info=None if known else fault)
-        run.unexpected += known is None
+        logger.error("job %s: %s", job, error or fault, exc_info=None if error else fault)
+        run.unexpected += error is None
         try:
-            if isinstance(known, NotFound) or run.unexpected >= _MAX_UNEXPECTED_FAULTS:
-                reason = str(known) if known else "the service failed on it repeatedly; its log has the cause"
+            if isinstance(error, NotFound) or run.unexpected >= _MAX_UNEXPECTED_FAULTS:
+                reason = str(error) if error else "the service failed on it repeatedly; its log has the cause"
                 self._jobs.finish(job, FAILED, reason)
             else:
-                self._jobs.save(job, [], f"waiting: {known or 'the service failed on it; its log has the cause'}")
+                self._jobs.save(job, [], f"waiting: {error or 'the service failed on it; its log has the cause'}")
         except Exception as again:
             logger.error("job %s: %s", job, classify(again) or again)

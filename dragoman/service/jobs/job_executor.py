@@ -62,55 +62,55 @@ class JobExecutor:
         """The answered lines, and the transient fault of a line that could not be answered now, or None."""
         threads = min(self._settings.jobs.job_threads, len(lines))
         with ThreadPoolExecutor(threads, thread_name_prefix="dragoman-job") as pool:
-            answered = [one for one in pool.map(self._line, lines) if one is not None]
+            answered = [answer for answer in pool.map(self._line, lines) if answer is not None]
         return answered, self._fault
 
     def _line(self, line: tuple[int, str]) -> Answered | None:
-        number, _ = line
+        line_number, _ = line
         if self._over():
             return None
         self._traffic.wait_until_idle(_YIELD_SECONDS)
         try:
             seconds = self._settings.jobs.job_line_seconds
             with background(seconds), deadline(seconds, self._cancelled):
-                done = self._answer(number)
+                answer = self._answer(line_number)
         except Exception as fault:
-            return None if self._cancelled() else self._failed(number, fault)
+            return None if self._cancelled() else self._answer_fault(line_number, fault)
         if self._cancelled():
             return None  # the answer may be incomplete
-        if done is not None:
-            self._chars += len(done.answer)
-        self._failing_since.pop(number, None)
-        return done
+        if answer is not None:
+            self._chars += len(answer.answer)
+        self._failing_since.pop(line_number, None)
+        return answer
 
     def _over(self) -> bool:
         late = time.monotonic() >= self._until
         return late or self._cancelled() or self._fault is not None or self._chars > BATCH_BYTES
 
-    def _answer(self, number: int) -> Answered | None:
-        packed = self._jobs.request(self._job.id, number)
+    def _answer(self, line_number: int) -> Answered | None:
+        packed = self._jobs.request(self._job.id, line_number)
         if packed is None:
             return None
         type = cast("JobType", self._job.type)
         try:
             request = parse_line(zlib.decompress(packed), type, self._settings.requests.body_depth, stored=True)
         except LineRejected as fault:  # accepted by an earlier version of the service
-            return Answered(number, True, line_error(str(fault)))
-        found = self._answers.answer(request, self._snapshot, self._cancelled)
-        return Answered(number, False, found.response, found.ids)
+            return Answered(line_number, True, line_error(str(fault)))
+        answer = self._answers.answer(request, self._snapshot, self._cancelled)
+        return Answered(line_number, False, answer.response, answer.ids)
 
-    def _failed(self, number: int, fault: Exception) -> Answered | None:
+    def _answer_fault(self, line_number: int, fault: Exception) -> Answered | None:
         """The error of a line, or None if it should be retried."""
         if isinstance(fault, DeadlinePassed):  # not retried: it would take as long again
-            error = Unavailable(f"the line took longer than {self._settings.jobs.job_line_seconds:g} seconds")
-            return Answered(number, True, line_error(str(error), error.status, error.error_type))
-        known = classify(fault)
-        if known is None:
-            logger.error("job %s, line %d failed", self._job.id, number, exc_info=fault)
-            known = InternalError(f"the service failed; its log has the cause under job {self._job.id}")
-        if known.status in _RETRIED_STATUSES and not isinstance(known, NotInstalled):
-            since = self._failing_since.setdefault(number, time.monotonic())
+            timeout = Unavailable(f"the line took longer than {self._settings.jobs.job_line_seconds:g} seconds")
+            return Answered(line_number, True, line_error(str(timeout), timeout.status, timeout.error_type))
+        error = classify(fault)
+        if error is None:
+            logger.error("job %s, line %d failed", self._job.id, line_number, exc_info=fault)
+            error = InternalError(f"the service failed; its log has the cause under job {self._job.id}")
+        if error.status in _RETRIED_STATUSES and not isinstance(error, NotInstalled):
+            since = self._failing_since.setdefault(line_number, time.monotonic())
             if time.monotonic() - since < self._settings.jobs.job_retry_seconds:
-                self._fault = known
+                self._fault = error
                 return None
-        return Answered(number, True, line_error(str(known), known.status, known.error_type))
+        return Answered(line_number, True, line_error(str(error), error.status, error.error_type))
