@@ -194,7 +194,7 @@ class Embedded:
         return self._shown(info, self._runtime.collections.unindexed_counts(info.key))
 
     def _shown(self, info: CollectionInfo, failed: Mapping[int, int]) -> Any:
-        return _dumped(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.entities))
+        return _dumped(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.source))
 
     def _add_documents(self, call: Call[Any]) -> Any:
         imported = self._runtime.collections.import_documents(call.place["name"], iter(call.body or ()))

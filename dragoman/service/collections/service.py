@@ -20,8 +20,10 @@ from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import DocumentImport, Imported
 from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.texts import StoredText, stored_texts
-from dragoman.service.collections.unindexed import Unindexed, counts
+from dragoman.service.collections.sources import Unindexed
+from dragoman.service.collections.sql.documents import Documents
+from dragoman.service.collections.sql.unindexed import counts
+from dragoman.service.collections.texts import StoredText
 from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, classify
 from dragoman.service.core.names import check_name, is_name
 from dragoman.service.core.settings import Settings
@@ -86,6 +88,7 @@ class Collections:
         entities: Entities,
     ) -> None:
         self._store = store
+        self._documents = Documents(store)
         self._indexes = indexes
         self._settings = settings
         self._metrics = metrics
@@ -252,7 +255,7 @@ class Collections:
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, StoredText]:
         """Documents by their database keys, each with the beginning of its text; deleted ones are left out."""
-        return stored_texts(self._store, keys)
+        return self._documents.texts(keys)
 
     def ids_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
         """The ids of documents by their database keys; deleted ones are left out."""
@@ -338,8 +341,8 @@ class Collections:
         with self._store.write() as session:
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
-        self._indexes.remove(collection_id)
-        self._dense.remove(collection_id, uid)
+        self._indexes.follower.drop(collection_id, uid)
+        self._dense.follower.drop(collection_id, uid)
 
     def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
         with self._store.read() as session:

@@ -82,7 +82,7 @@ class FirstStage:
             if not documents:
                 continue
             try:
-                with self._indexes.use(part.collection.key) as index:
+                with self._indexes.of(part.collection.key).use() as index:
                     keys = [one.key for one in documents]
                     scores, attainable = index.parts(query, part.translated.language, keys, part.translated.bm25)
             except (NotFound, Unavailable, IndexFault) as fault:
@@ -143,7 +143,7 @@ class FirstStage:
         self, collection: CollectionInfo, translations: Sequence[Translated], k: int, permitted: Sequence[int] | None
     ) -> list[Part]:
         parts = []
-        with self._indexes.use(collection.key) as index:
+        with self._indexes.of(collection.key).use() as index:
             for translated in checked(translations):
                 query, language = translated.query, translated.language
                 ranking, statistics = index.explained(query, language, k, translated.bm25)
@@ -158,7 +158,7 @@ class FirstStage:
         found: dict[str, float] = {}
         for collection in checked(collections):
             if language in collection.languages:
-                with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
+                with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     found.update(index.sounding(language, term))
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 
@@ -166,7 +166,7 @@ class FirstStage:
         """Whether a collection has an index term of ``language``."""
         for collection in checked(collections):
             if language in collection.languages:
-                with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
+                with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     if index.document_frequency(language, term):
                         return True
         return False

@@ -108,17 +108,18 @@ class DenseStage:
         excess: Mapping[str, float],
     ) -> list[_Near]:
         """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
+        embeddings = self._dense.of(collection.key)
         known = {one.key: one for one in ranked}
         languages: Mapping[int, str] = {}
         if found.permitted is not None:
             permitted = found.permitted.get(collection.key, ())
-            hits = self._dense.score(collection.key, vector, permitted, collection.generation)
+            hits = embeddings.score(vector, permitted, collection.generation)
         else:
             fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-            hits = self._dense.search(collection.key, vector, fetched, collection.generation)
+            hits = embeddings.search(vector, fetched, collection.generation)
             there = {hit.key for hit in hits}
             if more := [key for key in known if key not in there]:
-                hits += self._dense.score(collection.key, vector, more, collection.generation)
+                hits += embeddings.score(vector, more, collection.generation)
         if len(collection.languages) > 1:
             languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in known])
         own = collection.languages[0] if collection.languages else collection.language
@@ -138,7 +139,7 @@ class DenseStage:
         for collection, documents in found.by_collection(most).items():
             keys = [one.key for one in documents]
             try:
-                rows = self._dense.maxsim(collection, found.encoded, keys)
+                rows = self._dense.of(collection).maxsim(found.encoded, keys)
             except (NotFound, Unavailable):
                 return None
             if rows is None:

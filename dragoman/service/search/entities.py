@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from dragoman.deadline import checked
 from dragoman.lexicon.query import LEAST_PROBABILITY
-from dragoman.service.collections.entities import Entities, EntityCoverage
 from dragoman.service.collections.entity_names import Mention, folded
 from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.collections.sources import EntityCoverage, EntitySource
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.schemas.search import Degraded, Entity
 from dragoman.service.search.ranked import Retrieval
@@ -24,7 +24,7 @@ _MOST = 500
 class EntityStage:
     """Finds the documents that hold names, and the names of documents. Safe from any thread."""
 
-    def __init__(self, entities: Entities) -> None:
+    def __init__(self, entities: EntitySource) -> None:
         self._entities = entities
 
     def limit(self, found: Retrieval) -> None:
@@ -47,7 +47,7 @@ class EntityStage:
             one.key: sorted(self._holding(one, request.entities, language, found.snapshot)) for one in found.collections
         }
         for one in found.collections:
-            found.degraded += _missing(one.name, self._entities.coverage(one.key))
+            found.degraded += _missing(one.name, self._entities.entity_coverage(one.key))
 
     def _holding(self, collection: CollectionInfo, names: Iterable[str], language: str, snapshot: Snapshot) -> set[int]:
         views = [snapshot.view(language, target) for target in collection.languages]
@@ -66,7 +66,7 @@ class EntityStage:
     def add(self, found: Retrieval) -> None:
         """Add the names of documents to their hits, in collections with entities; of long documents the first ones."""
         chosen = [one for one in found.documents if one.collection.entities]
-        names = self._entities.of([one.key for one in chosen])
+        names = self._entities.mentions([one.key for one in chosen])
         for document in checked(chosen):
             hit, stored = document.hit, document.stored
             hit.entities = None

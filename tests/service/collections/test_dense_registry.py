@@ -71,9 +71,9 @@ def test_searches_and_additions_go_on_while_the_file_is_written(
 
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
-        collection = runtime.dense._of(runtime.collections.get("de").key)
+        collection = runtime.dense.of(runtime.collections.get("de").key)
         info = runtime.models.encoder()
-        monkeypatch.setattr(runtime.dense, "_follows", False)  # what is added, this test embeds
+        monkeypatch.setattr(runtime.dense.follower, "follows", False)  # what is added, this test embeds
         if begun:
             ask(runtime, "bee")
             add(runtime, "de", {"id": "n", "text": "noch eine Biene"})
