@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.sql.unindexed import counts
+from dragoman.service.collections.sql.unindexed_documents import counts
 from dragoman.service.inference.scoring import Scoring
 from dragoman.service.observability.metrics import gauge
 from dragoman.service.storage.database import Store

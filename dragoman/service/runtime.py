@@ -12,7 +12,7 @@ from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import Collections
-from dragoman.service.collections.sql.source import DatabaseSource
+from dragoman.service.collections.sql.database_source import DatabaseSource
 from dragoman.service.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings

@@ -55,6 +55,11 @@ class Feed:
                     progress(done)
         return generation
 
+    def purge(self, collection: int, generation: int) -> None:
+        """Forget the documents that were deleted up to ``generation``, unless others follow other keys."""
+        if self._keys is None:
+            self.source.purge(collection, generation)
+
     def versions(self, collection: int, after: int) -> Versions:
         """The versions of documents written or deleted after a generation.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
 from dragoman.service.collections.changes import KeyFilter
 from dragoman.service.collections.entity_names import Mention, MentionField
-from dragoman.service.collections.follower import Follower
+from dragoman.service.collections.follower import FollowedIndex, Follower
 from dragoman.service.collections.sources import EntitySource, SourceDocument
 from dragoman.service.core.errors import ClientDisconnected, NotFound, TooManyRequests, Unavailable
 from dragoman.service.inference.gathering import gathered
@@ -37,7 +36,7 @@ class _Late(Exception):
     """A document takes longer than it may."""
 
 
-class Entities:
+class Entities(FollowedIndex):
     """Reads documents for names. Every method may be called from any thread.
 
     What is read is stored at once, with the generation of its document; so nothing is lost in a crash, and nothing is
@@ -97,13 +96,6 @@ class Entities:
         )
         self._rounds[collection] = progress
         return False
-
-    def save(self, *, force: bool = False) -> Collection[int]:
-        """Nothing is to be saved, and no collection lags unless it changes."""
-        return ()
-
-    def drop(self, collection: int, uid: str) -> None:
-        """Nothing is to be dropped: names go with their documents."""
 
     def _mentions(self, document: SourceDocument) -> list[Mention] | None:
         """The names in a document, None if the tagger cannot read it.

@@ -41,9 +41,11 @@ class FollowedIndex(Protocol):
 
     def save(self, *, force: bool = False) -> Collection[int]:
         """Make durable what was applied, where that is due or with ``force``; returns the collections that lag."""
+        return ()
 
     def drop(self, collection: int, uid: str) -> None:
         """Remove the index of a deleted collection."""
+        return
 
 
 @dataclass(slots=True, eq=False)

@@ -77,11 +77,11 @@ class EntityCoverage:
     total: int
 
 
-class DocumentSource(Protocol):
-    """The documents of collections, which indexes follow."""
+class CollectionSource(Protocol):
+    """The collections."""
 
     def collections(self) -> list[CollectionRecord]:
-        """All collections."""
+        """All of them."""
 
     def collection(self, collection: int) -> CollectionRecord:
         """A collection by its id.
@@ -89,6 +89,10 @@ class DocumentSource(Protocol):
         Raises:
             NotFound: it has been deleted.
         """
+
+
+class DocumentSource(CollectionSource, Protocol):
+    """The documents of collections, which indexes follow."""
 
     def changes(self, collection: int, after: int) -> Iterator[Sequence[SourceDocument]]:
         """Documents written or deleted after a generation, in chronological order, in batches.
@@ -139,14 +143,8 @@ class IndexSource(DocumentSource, Protocol):
         """The documents of a collection that could not be indexed."""
 
 
-class EntitySource(Protocol):
+class EntitySource(CollectionSource, Protocol):
     """The names in documents."""
-
-    def collections(self) -> list[CollectionRecord]:
-        """As :meth:`DocumentSource.collections`."""
-
-    def collection(self, collection: int) -> CollectionRecord:
-        """As :meth:`DocumentSource.collection`."""
 
     def untagged(self, collection: int, last: int, limit: int) -> list[SourceDocument]:
         """Documents of keys after ``last`` that have not been read for names as they are now, by key."""

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from dragoman.indexes.dense import index as dense_index
+from dragoman.service.collections import follower
 from dragoman.service.collections.dense import registry as dense_registry
 from dragoman.service.collections.dense.index import Coverage
+from dragoman.service.core.errors import TooManyRequests, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import batching
 from dragoman.service.inference.batches import Item
+from tests.service.collections.test_dense_index import settled
 from tests.service.modelling import GERMAN, WordEncoder, ask
 from tests.service.searching import add, running
 
@@ -50,6 +53,27 @@ def test_a_batch_that_is_done_as_the_wait_for_it_ends_is_embedded(
         runtime.models.encoder()
         encoder.barrier.clear()
         assert runtime.dense.embed(key) == Coverage(missing=0, failed=0, total=3)
+
+
+def test_what_could_not_be_embedded_is_tried_again_by_itself(
+    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "_PAUSES", (0.001, 0.01))
+    faults = [TooManyRequests("the queue is full"), Unavailable("the worker is away"), RuntimeError("unforeseen")]
+    with running(settings.replace(embed="always")) as runtime:
+        submit = runtime.models.worker.submit
+
+        def fail_first(*arguments: Any, **options: Any) -> Any:
+            if faults:
+                raise faults.pop()
+            return submit(*arguments, **options)
+
+        monkeypatch.setattr(runtime.models.worker, "submit", fail_first)
+        key = runtime.collections.create("de", "de").key
+        add(runtime, "de", *GERMAN)
+        settled(runtime)
+        assert runtime.dense.coverage(key) == Coverage(missing=0, failed=0, total=3)
+        assert faults == []
 
 
 @pytest.mark.parametrize("begun", [False, True])

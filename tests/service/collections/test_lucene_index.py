@@ -18,7 +18,7 @@ from dragoman.service.collections import builds
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene import index as collection_index
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.collections.sql import documents as stored_documents
+from dragoman.service.collections.sql import stored_documents
 from dragoman.service.core.errors import NotFound, StorageFull, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
@@ -277,7 +277,7 @@ def test_an_index_being_built_refuses_searches_and_documents(slow: Settings) -> 
         with runtime.store.write() as session:
             row = Collection(name="c", language="sw")
             session.add(row)
-        index = runtime.indexes._index(row.id, row.uid, row.name)
+        index = runtime.indexes._index(runtime.source.collection(row.id))
         with pytest.raises(Unavailable, match="building"), index.use():
             pass
         with pytest.raises(Unavailable, match="being built"), index.writing():

@@ -19,7 +19,7 @@ from dragoman.indexes.dense.file import DenseHeader, read_header
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import Feed, KeyFilter
 from dragoman.service.collections.dense.index import Coverage, DenseCollection, Unembedded
-from dragoman.service.collections.follower import Follower
+from dragoman.service.collections.follower import FollowedIndex, Follower
 from dragoman.service.collections.sources import CollectionRecord, DocumentSource
 from dragoman.service.core.errors import ClientDisconnected, NotFound, TooManyRequests, Unavailable
 from dragoman.service.inference.batching import Cancelled
@@ -36,7 +36,7 @@ _SAVE_SECONDS = 2.0
 """How often it is asked whether a file is to be saved."""
 
 
-class DenseIndexes:
+class DenseIndexes(FollowedIndex):
     """The embeddings of every collection that has them. Every method may be called from any thread.
 
     Args:

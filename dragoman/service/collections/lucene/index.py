@@ -10,6 +10,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Condition, RLock
 from uuid import uuid4
@@ -22,7 +23,7 @@ from dragoman.indexes.lucene.index import IndexedDocument, LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections.builds import IndexState, OpenIndex
 from dragoman.service.collections.changes import Feed, indexed_documents
-from dragoman.service.collections.sources import SourceDocument, Unindexed, UnindexedList
+from dragoman.service.collections.sources import CollectionRecord, SourceDocument, Unindexed, UnindexedList
 from dragoman.service.collections.unindexed import isolated, written
 from dragoman.service.core.errors import NotFound, Unavailable, classify
 
@@ -47,18 +48,16 @@ class CollectionIndex:
         feed: Feed,
         unindexed: UnindexedList,
         directory: Path,
-        collection: int,
-        uid: str,
-        name: str,
+        record: CollectionRecord,
         analysis_seconds: float,
     ) -> None:
-        """``name`` is what people know the collection by, for messages."""
+        """``analysis_seconds`` is the longest analysis of one document."""
         self._feed = feed
         self.unindexed = unindexed
         self.directory = directory
-        self._collection = collection
-        self._uid = uid
-        self.name = name
+        self._collection = record.id
+        self._uid = record.uid
+        self.name = record.name
         self._writing = RLock()
         self._users = Condition()
         self._opened: OpenIndex | None = None
@@ -160,7 +159,7 @@ class CollectionIndex:
         """Index what the database has just committed as ``generation``; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
             if generation == self._applied + 1:
-                self.unindexed.put(self._write(self._index(), rows))
+                self.unindexed.put(self._write(self._index(), self._feed.chosen(rows)))
                 self._applied = generation
             else:  # something was deleted meanwhile
                 self._follow()
@@ -326,7 +325,7 @@ class CollectionIndex:
 
     def _follow(self) -> None:
         self.behind = False
-        self._applied = self._feed.replay(self._collection, self._applied, self._apply_to(self._index()))
+        self._applied = self._feed.replay(self._collection, self._applied, partial(self._apply, self._index()))
 
     def _write(self, index: LuceneIndex, rows: Sequence[Row]) -> dict[int, str]:
         """Write analysed documents; returns the reasons of those that the index refuses, which are not in it then."""
@@ -338,23 +337,18 @@ class CollectionIndex:
             index.delete(list(faults))
         return faults
 
-    def _apply_to(self, index: LuceneIndex) -> Callable[[Sequence[SourceDocument]], None]:
-        """What applies changes to an index."""
-
-        def apply(documents: Sequence[SourceDocument]) -> None:
-            deleted = [document.key for document in documents if document.deleted]
-            rows, faults = self.analysed(indexed_documents(documents))
-            faults |= self._write(index, rows)
-            if deleted or faults:
-                index.delete([*deleted, *faults])
-                self._purge = self._purge or bool(deleted)
-            self.unindexed.put(faults, [row.key for row in rows])
-
-        return apply
+    def _apply(self, index: LuceneIndex, documents: Sequence[SourceDocument]) -> None:
+        deleted = [document.key for document in documents if document.deleted]
+        rows, faults = self.analysed(indexed_documents(documents))
+        faults |= self._write(index, rows)
+        if deleted or faults:
+            index.delete([*deleted, *faults])
+            self._purge = self._purge or bool(deleted)
+        self.unindexed.put(faults, [row.key for row in rows])
 
     def _catch_up(self, index: LuceneIndex, progress: Progress | None = None, after: int | None = None) -> None:
         start = index.generation if after is None else after
-        self._applied = self._feed.replay(self._collection, start, self._apply_to(index), progress)
+        self._applied = self._feed.replay(self._collection, start, partial(self._apply, index), progress)
         if after is not None or self._applied > start:
             self._commit(index)
         self._committed = self._applied
@@ -382,7 +376,7 @@ class CollectionIndex:
 
     def _purge_tombstones(self) -> None:
         if self._purge:
-            self._feed.source.purge(self._collection, self._committed)
+            self._feed.purge(self._collection, self._committed)
             self._purge = False
 
     @contextmanager

@@ -11,9 +11,9 @@ from threading import Lock, Thread
 
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.changes import Feed, KeyFilter
-from dragoman.service.collections.follower import Follower
+from dragoman.service.collections.follower import FollowedIndex, Follower
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.collections.sources import IndexSource
+from dragoman.service.collections.sources import CollectionRecord, IndexSource
 from dragoman.service.core.errors import NotFound, classify
 
 logger = logging.getLogger("dragoman")
@@ -26,7 +26,7 @@ _REMOVE_SECONDS = 5.0
 """How long a deletion waits for the files to be gone; the next start removes what is left."""
 
 
-class Indexes:
+class Indexes(FollowedIndex):
     """The index of every collection.
 
     Imports and deletions write to it at once. What follows in the background is the rest: indexes are opened, built
@@ -47,12 +47,10 @@ class Indexes:
         self._directory = directory
         self._analysis_seconds = analysis_seconds
         self._lock = Lock()
-        self._all: dict[int, CollectionIndex] = {}
         pauses = (commit_seconds, max(_LONGEST_PAUSE, commit_seconds))
         self.follower = Follower(self, "indexed", threads=_OPENERS, save_seconds=commit_seconds, pauses=pauses)
         directory.mkdir(parents=True, exist_ok=True)
-        for record in source.collections():
-            self._all[record.id] = self._index(record.id, record.uid, record.name)
+        self._all = {record.id: self._index(record) for record in source.collections()}
         self._remove_orphans()
 
     def start(self, seconds: float) -> None:
@@ -62,9 +60,9 @@ class Indexes:
         while time.monotonic() < until and IndexState.BUILDING in self.states():
             time.sleep(0.01)
 
-    def add(self, collection: int, uid: str, name: str) -> None:
+    def add(self, collection: int) -> None:
         """Create the index of a new collection."""
-        index = self._index(collection, uid, name)
+        index = self._index(self._source.collection(collection))
         index.created = False
         with self._lock:
             self._all[collection] = index
@@ -141,10 +139,9 @@ class Indexes:
         remover.start()
         remover.join(_REMOVE_SECONDS)
 
-    def _index(self, collection: int, uid: str, name: str) -> CollectionIndex:
-        unindexed = self._source.unindexed(collection)
-        directory = self._directory / uid
-        return CollectionIndex(self._feed, unindexed, directory, collection, uid, name, self._analysis_seconds)
+    def _index(self, record: CollectionRecord) -> CollectionIndex:
+        directory, unindexed = self._directory / record.uid, self._source.unindexed(record.id)
+        return CollectionIndex(self._feed, unindexed, directory, record, self._analysis_seconds)
 
     def _snapshot(self) -> dict[int, CollectionIndex]:
         with self._lock:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, false, func, insert, select
 
-from dragoman.service.collections.sources import Unindexed
+from dragoman.service.collections.sources import Unindexed, UnindexedList
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Document, UnindexedDocument, now
 
@@ -22,15 +22,14 @@ _CURRENT: ColumnElement[bool] = and_(
 """Joins a document with its entry, if that is of its present generation."""
 
 
-class UnindexedDocuments:
-    """Those of one collection; see :class:`~dragoman.service.collections.sources.UnindexedList`."""
+class UnindexedDocuments(UnindexedList):
+    """Those of one collection."""
 
     def __init__(self, store: Store, collection_id: int) -> None:
         self._store = store
         self._collection_id = collection_id
 
     def put(self, reasons: Mapping[int, str], indexed: Sequence[int] = ()) -> None:
-        """Add documents by key, each with its reason, and take out those that are ``indexed`` now."""
         gone = [*reasons, *(indexed if indexed and self.count() else ())]
         if not gone:
             return
@@ -45,20 +44,16 @@ class UnindexedDocuments:
                     session.execute(insert(UnindexedDocument), [{**row, "reason": reason, "at": now()}])
 
     def count(self) -> int:
-        """How many there are."""
         return counts(self._store, self._collection_id).get(self._collection_id, 0)
 
     def all(self, limit: int) -> list[Unindexed]:
-        """At most ``limit`` of them, by key."""
         return self._selected(limit, Document.key)
 
     def tried_before(self, time: datetime) -> Iterator[Unindexed]:
-        """Those last tried before ``time``, the longest ago first; whoever takes one tries it."""
         while entries := self._selected(_KEYS_AT_ONCE, UnindexedDocument.at, UnindexedDocument.at < time):
             yield from entries
 
     def holds(self, entry: Unindexed) -> bool:
-        """Whether it is still in the list: neither deleted, changed nor indexed meanwhile."""
         current = self._selected(1, Document.key, Document.key == entry.key)
         return [document.generation for document in current] == [entry.generation]
 

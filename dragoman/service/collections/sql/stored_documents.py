@@ -6,9 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import delete, false, func, select, true, tuple_
+from sqlalchemy.orm import Session
 
 from dragoman.deadline import check
-from dragoman.service.collections.sources import CollectionRecord, SourceDocument, Version, Versions
+from dragoman.service.collections.sources import (
+    CollectionRecord,
+    CollectionSource,
+    DocumentSource,
+    SourceDocument,
+    TextSource,
+    Version,
+    Versions,
+)
 from dragoman.service.collections.texts import BEGINNING, StoredText
 from dragoman.service.core.errors import NotFound
 from dragoman.service.storage.database import Store
@@ -46,32 +55,23 @@ _BEGINNINGS = select(
 ).where(Document.deleted == false())
 
 
-class CollectionRecords:
+class StoredCollections(CollectionSource):
     """The collections of a database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def collections(self) -> list[CollectionRecord]:
-        """All collections."""
         with self._store.read() as session:
             return [CollectionRecord(*row) for row in session.execute(_RECORD)]
 
     def collection(self, collection: int) -> CollectionRecord:
-        """A collection by its id.
-
-        Raises:
-            NotFound: it has been deleted.
-        """
         with self._store.read() as session:
-            row = session.execute(_RECORD.where(Collection.id == collection)).one_or_none()
-        if row is None:
-            raise NotFound("the collection has been deleted")
-        return CollectionRecord(*row)
+            return _record(session, collection)
 
 
-class Documents(CollectionRecords):
-    """The documents of a database; its methods are those of ``DocumentSource`` and ``TextSource``."""
+class StoredDocuments(StoredCollections, DocumentSource, TextSource):
+    """The documents of a database."""
 
     def changes(self, collection: int, after: int) -> Iterator[Sequence[SourceDocument]]:
         """Documents written or deleted after a generation, in batches of :data:`BATCH` or :data:`BATCH_CHARS`."""
@@ -93,25 +93,18 @@ class Documents(CollectionRecords):
             yield documents
 
     def versions(self, collection: int, after: int) -> Versions:
-        """The versions of documents written or deleted after a generation."""
         with self._store.read() as session:
-            row = session.execute(
-                select(Collection.generation, Collection.document_count).where(Collection.id == collection)
-            ).one_or_none()
-            if row is None:
-                raise NotFound("the collection has been deleted")
+            record = _record(session, collection)
             statement = _after(_VERSION, collection, after).where(Document.generation > after).order_by(*_ORDER)
-            changes = session.execute(statement) if row.generation != after else ()
-            return Versions(row.generation, row.document_count, [Version(*version) for version in changes])
+            rows = session.execute(statement) if record.generation != after else ()
+            return Versions(record.generation, record.documents, [Version(*row) for row in rows])
 
     def documents(self, keys: Sequence[int]) -> list[SourceDocument]:
-        """Documents by key, as they are now, in the order of their keys."""
         with self._store.read() as session:
             rows = session.execute(DOCUMENT.where(Document.key.in_(keys)).order_by(Document.key))
             return [SourceDocument(*row) for row in rows]
 
     def generations(self, keys: Sequence[int]) -> dict[int, int]:
-        """The generations of documents by key; deleted ones are left out."""
         generations: dict[int, int] = {}
         with self._store.read() as session:
             for start in range(0, len(keys), _KEYS_AT_ONCE):
@@ -121,7 +114,6 @@ class Documents(CollectionRecords):
         return generations
 
     def purge(self, collection: int, generation: int) -> None:
-        """Remove the rows of documents deleted up to ``generation``."""
         with self._store.write() as session:
             session.execute(
                 delete(Document).where(
@@ -144,11 +136,9 @@ class Documents(CollectionRecords):
         return texts
 
     def text_length(self, key: int, generation: int) -> int:
-        """How long a text is, in code points; 0 if the document has changed."""
         return self._of_text(func.length(Document.text), key, generation) or 0
 
     def text_part(self, key: int, generation: int, start: int, end: int) -> str:
-        """A text from ``start`` to ``end``, in code points; empty if the document has changed."""
         return self._of_text(func.substr(Document.text, start + 1, end - start), key, generation) or ""
 
     def _of_text(self, column: Any, key: int, generation: int) -> Any:
@@ -157,6 +147,13 @@ class Documents(CollectionRecords):
         )
         with self._store.read() as session:
             return session.scalar(statement)
+
+
+def _record(session: Session, collection: int) -> CollectionRecord:
+    row = session.execute(_RECORD.where(Collection.id == collection)).one_or_none()
+    if row is None:
+        raise NotFound("the collection has been deleted")
+    return CollectionRecord(*row)
 
 
 def _after(statement: Any, collection: int, after: int) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
 from dragoman.service.collections.entity_names import Mention, forms, sounds_like, sounds_of
-from dragoman.service.collections.sources import EntityCoverage, SourceDocument
-from dragoman.service.collections.sql.documents import DOCUMENT, CollectionRecords
+from dragoman.service.collections.sources import EntityCoverage, EntitySource, SourceDocument
+from dragoman.service.collections.sql.stored_documents import DOCUMENT, StoredCollections
 from dragoman.service.storage.models import Collection as CollectionRow
 from dragoman.service.storage.models import Document, DocumentEntities, EntityName
 
@@ -20,11 +20,10 @@ _TAGGED = and_(DocumentEntities.document_key == Document.key, DocumentEntities.g
 """Joins a document with its names, if they are of its present generation."""
 
 
-class StoredEntities(CollectionRecords):
-    """The names in documents; its methods are those of :class:`~dragoman.service.collections.sources.EntitySource`."""
+class StoredEntities(StoredCollections, EntitySource):
+    """The names in the documents of a database."""
 
     def untagged(self, collection: int, last: int, limit: int) -> list[SourceDocument]:
-        """Documents of keys after ``last`` that have not been read for names as they are now, by key."""
         statement = (
             DOCUMENT.outerjoin(DocumentEntities, _TAGGED)
             .where(
@@ -42,7 +41,6 @@ class StoredEntities(CollectionRecords):
     def put_mentions(
         self, collection: int, documents: Sequence[SourceDocument], mentions: Sequence[Sequence[Mention] | None]
     ) -> None:
-        """Store the names of documents, None for one that cannot be read, where it has not changed meanwhile."""
         keys = [document.key for document in documents]
         rows: list[dict[str, Any]] = []
         names: list[dict[str, Any]] = []
@@ -63,7 +61,6 @@ class StoredEntities(CollectionRecords):
                 session.execute(insert(EntityName), names)
 
     def entity_coverage(self, collection: int) -> EntityCoverage:
-        """How many of a collection's documents were read for names."""
         with self._store.read() as session:
             total, read, failed = session.execute(
                 select(
@@ -78,7 +75,6 @@ class StoredEntities(CollectionRecords):
         return EntityCoverage(read - failed, failed, total)
 
     def mentions(self, keys: Sequence[int]) -> dict[int, tuple[int, list[Mention]]]:
-        """The generations and names of documents by key; documents that have not been read are left out."""
         columns = (DocumentEntities.document_key, DocumentEntities.generation, DocumentEntities.found)
         mentions: dict[int, tuple[int, list[Mention]]] = {}
         with self._store.read() as session:
@@ -90,7 +86,6 @@ class StoredEntities(CollectionRecords):
         return mentions
 
     def holding(self, collection: int, names: Collection[str], translations: Collection[str]) -> set[int]:
-        """The keys of a collection's documents that hold one of the folded forms of a name, or a translation of it."""
         sounds = {sound for name in names for sound in sounds_of(name)}
         exact = {*names, *translations}
         alike = or_(EntityName.name.in_(exact), EntityName.sound.in_(sounds))
