@@ -25,7 +25,7 @@ def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | N
     try:
         found = dense.coverage(info.key)
         if found is None:
-            if not dense.wanted(info.key):
+            if not dense.is_embedded(info.key):
                 return None
             found = Coverage(missing=info.documents, failed=0, total=info.documents)
     except NotFound:  # deleted meanwhile

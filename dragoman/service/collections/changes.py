@@ -27,7 +27,7 @@ class Feed:
         self.source = source
         self._keys = keys
 
-    def chosen(self, documents: Iterable[T]) -> list[T]:
+    def select(self, documents: Iterable[T]) -> list[T]:
         """Those of the documents that this feed has."""
         return [document for document in documents if self._keys is None or self._keys(document.key)]
 
@@ -48,9 +48,9 @@ class Feed:
         generation = self.source.collection(collection).generation
         done = 0
         for documents in self.source.changes(collection, after):
-            if chosen := self.chosen(documents):
-                apply(chosen)
-                done += len(chosen)
+            if selected := self.select(documents):
+                apply(selected)
+                done += len(selected)
                 if progress is not None:
                     progress(done)
         return generation
@@ -69,7 +69,7 @@ class Feed:
         versions = self.source.versions(collection, after)
         if self._keys is None:
             return versions
-        return replace(versions, documents=None, changes=self.chosen(versions.changes))
+        return replace(versions, documents=None, changes=self.select(versions.changes))
 
 
 def indexed_text(title: str | None, text: str) -> str:

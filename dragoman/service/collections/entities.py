@@ -58,11 +58,11 @@ class Entities(FollowedIndex):
         """Read the documents that have not been read yet in the background, and those imported later."""
         self.follower.start(record.id for record in self.source.collections() if record.entities)
 
-    def changed(self, collection: int) -> None:
+    def follow(self, collection: int) -> None:
         """A collection's documents have changed."""
         with suppress(NotFound):
-            if self.follower.follows and self.source.collection(collection).entities:
-                self.follower.changed(collection)
+            if self.follower.following and self.source.collection(collection).entities:
+                self.follower.follow(collection)
 
     def open(self, collection: int) -> None:
         """Begin with the first document, or go on after the last that was read."""
@@ -76,7 +76,7 @@ class Entities(FollowedIndex):
             NotInstalled: there is no tagger.
         """
         progress = self._rounds.pop(collection)  # a fault begins a new round
-        documents = self.source.untagged(collection, progress.last, _DOCUMENTS_AT_ONCE)
+        documents = self.source.untagged_documents(collection, progress.last, _DOCUMENTS_AT_ONCE)
         if not documents:
             if progress.late:
                 raise Unavailable(f"{progress.late} documents took longer than {self._seconds:g} seconds each")

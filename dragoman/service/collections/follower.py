@@ -102,7 +102,7 @@ class Follower:
         self._ended = False
         """Whether nothing is applied any more."""
         self._closing = Event()
-        self.follows = False
+        self.following = False
         """Whether changes are applied in the background, and not only where somebody waits for them."""
 
     @property
@@ -112,15 +112,16 @@ class Follower:
 
     def start(self, collections: Iterable[int]) -> None:
         """Follow changes from now on, and apply what these collections lack."""
-        self.follows = True
+        self.following = True
+        lacking = list(collections)  # it may take a while to find out
         with self._state:
             self._start_saver()
-            for collection in collections:
+            for collection in lacking:
                 self._enqueue(collection)
 
-    def changed(self, collection: int) -> None:
+    def follow(self, collection: int) -> None:
         """Documents of a collection have changed: apply that in the background."""
-        if self.follows:
+        if self.following:
             with self._state:
                 self._enqueue(collection)
 

@@ -187,8 +187,8 @@ class Collections:
         try:
             return work.run(parts, gzip)
         finally:
-            self._dense.changed(row.id)
-            self._entities.changed(row.id)
+            self._dense.follow(row.id)
+            self._entities.follow(row.id)
 
     def document(self, name: str, id: str) -> DocumentInfo:
         """One document by its id.
@@ -251,7 +251,7 @@ class Collections:
             document.text, document.title, document.metadata_ = "", None, None
         self._follow(row.id)
         self._metrics.documents("deleted", 1)
-        self._dense.changed(row.id)
+        self._dense.follow(row.id)
         return collection.generation
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, StoredText]:

@@ -139,14 +139,14 @@ class UnindexedList(Protocol):
 class IndexSource(DocumentSource, Protocol):
     """Documents, and the list of those that could not be indexed."""
 
-    def unindexed(self, collection: int) -> UnindexedList:
+    def unindexed_list(self, collection: int) -> UnindexedList:
         """The documents of a collection that could not be indexed."""
 
 
 class EntitySource(CollectionSource, Protocol):
     """The names in documents."""
 
-    def untagged(self, collection: int, last: int, limit: int) -> list[SourceDocument]:
+    def untagged_documents(self, collection: int, last: int, limit: int) -> list[SourceDocument]:
         """Documents of keys after ``last`` that have not been read for names as they are now, by key."""
 
     def put_mentions(

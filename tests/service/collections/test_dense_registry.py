@@ -97,7 +97,7 @@ def test_searches_and_additions_go_on_while_the_file_is_written(
         add(runtime, "de", *GERMAN)
         collection = runtime.dense.of(runtime.collections.get("de").key)
         info = runtime.models.encoder()
-        monkeypatch.setattr(runtime.dense.follower, "follows", False)  # what is added, this test embeds
+        monkeypatch.setattr(runtime.dense.follower, "following", False)  # what is added, this test embeds
         if begun:
             ask(runtime, "bee")
             add(runtime, "de", {"id": "n", "text": "noch eine Biene"})

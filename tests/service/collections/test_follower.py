@@ -199,7 +199,7 @@ def test_whatever_happens_the_index_has_at_last_what_the_source_has(
                 continue
             if deed in ("write", "delete"):
                 source.write(subject, count, deed == "delete")  # type: ignore[arg-type]
-                follower.changed(subject)  # type: ignore[arg-type]
+                follower.follow(subject)  # type: ignore[arg-type]
             elif deed == "fault":
                 with index.changed:
                     index.faults = [subject] * count  # type: ignore[list-item]
@@ -239,7 +239,7 @@ def test_a_collection_that_somebody_waits_for_comes_first() -> None:
 
     with following(ScriptedIndex(apply)) as follower:
         for collection in (1, 2, 3):
-            follower.changed(collection)
+            follower.follow(collection)
         assert begun.wait(LONG)
         thread = waiter(follower, [3])
         with follower._state:
@@ -266,9 +266,9 @@ def test_what_changes_during_a_turn_is_applied_in_another(outcomes: list[bool | 
         return outcome
 
     with following(ScriptedIndex(apply), pauses=(3600.0, 3600.0)) as follower:
-        follower.changed(1)
+        follower.follow(1)
         assert begun.wait(LONG)
-        follower.changed(1)
+        follower.follow(1)
         go_on.set()
         assert last.wait(LONG)
     assert turns == [1] * len(outcomes)
@@ -284,10 +284,10 @@ def test_no_collection_has_two_turns_at_a_time() -> None:
         return collection == 2 or go_on.wait(LONG)
 
     with following(ScriptedIndex(apply), threads=2) as follower:
-        follower.changed(1)
+        follower.follow(1)
         assert begun.wait(LONG)
-        follower.changed(1)
-        follower.changed(2)
+        follower.follow(1)
+        follower.follow(2)
         assert other.wait(LONG)
         assert turns == [1, 2]
         go_on.set()
@@ -305,7 +305,7 @@ def test_the_pause_doubles_with_each_fault_until_a_change_comes() -> None:
         return True
 
     with following(ScriptedIndex(apply)) as follower:
-        follower.changed(1)
+        follower.follow(1)
         assert changed.wait(LONG)
         assert pauses == [0.0, 0.001, 0.002, 0.004, 0.004, 0.004]
         follower.wait([1], LONG)
@@ -400,7 +400,7 @@ def test_a_command_brings_a_collection_in_step_on_its_own_thread() -> None:
     assert index.applied[1] == source.present(1)
     assert progress == [1, 2, 3, 3]
     assert follower._threads == []
-    follower.changed(1)  # it does not follow
+    follower.follow(1)  # it does not follow
     assert follower._queue == {}
     index.crash()
     assert index.applied[1] == source.present(1)  # saved

@@ -197,7 +197,7 @@ class DenseCollection:
         Raises:
             Unavailable: the embeddings are not open, or were opened with another encoder.
         """
-        index = self._searched(vector)
+        index = self._open_index(vector)
         spare = 0
         while True:
             hits = index.search(vector, k + spare)
@@ -212,7 +212,7 @@ class DenseCollection:
         Raises:
             Unavailable: as :meth:`search`.
         """
-        return self._current(self._searched(vector).score(vector, keys), generation)
+        return self._current(self._open_index(vector).score(vector, keys), generation)
 
     def maxsim(self, query: EncodedQuery, keys: Sequence[int]) -> NDArray[np.float32] | None:
         """MaxSim (keys, subwords); None if states are not kept.
@@ -220,7 +220,7 @@ class DenseCollection:
         Raises:
             Unavailable: as :meth:`search`.
         """
-        return self._searched(query.vector).maxsim(query.vector, query.states, keys)
+        return self._open_index(query.vector).maxsim(query.vector, query.states, keys)
 
     @property
     def keeps_states(self) -> bool:
@@ -228,7 +228,7 @@ class DenseCollection:
         with self._lock:
             return self._index is not None and self._index.keeps_states
 
-    def _searched(self, vector: NDArray[np.float32]) -> DenseIndex:
+    def _open_index(self, vector: NDArray[np.float32]) -> DenseIndex:
         with self._lock:
             index = self._index
         if index is None or vector.shape != (index.width,):

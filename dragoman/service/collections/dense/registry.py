@@ -85,13 +85,13 @@ class DenseIndexes(FollowedIndex):
                 if self._always or (self._path(record.uid).exists() and self._header_in_step(record) is None)
             )
 
-    def changed(self, collection: int) -> None:
+    def follow(self, collection: int) -> None:
         """A collection's documents have changed; embed them in the background if it has embeddings."""
-        if not self.follower.follows:
+        if not self.follower.following:
             return
         with suppress(NotFound):
-            if collection in self._all or self.wanted(collection):
-                self.follower.changed(collection)
+            if collection in self._all or self.is_embedded(collection):
+                self.follower.follow(collection)
 
     def catch_up(
         self,
@@ -139,7 +139,7 @@ class DenseIndexes(FollowedIndex):
         header = self._header_in_step(record)  # without the encoder, which need not be loaded
         return None if header is None else Coverage(0, 0, record.documents, header.states)
 
-    def wanted(self, collection: int) -> bool:
+    def is_embedded(self, collection: int) -> bool:
         """Whether a collection has embeddings, or is to have them.
 
         Raises:
@@ -211,21 +211,11 @@ class DenseIndexes(FollowedIndex):
             )
 
     def open(self, collection: int) -> None:
-        """Load the encoder, and the embeddings of a collection that are on disk.
-
-        Raises:
-            NotFound: there is no such collection.
-            Unavailable: the encoder cannot be loaded.
-        """
+        """Load the encoder, and the embeddings of a collection that are on disk."""
         self.of(collection).open(self._models.encoder(cancelled=lambda: self.follower.closing))
 
     def apply(self, collection: int) -> bool:
-        """Embed some documents; returns whether all are embedded now.
-
-        Raises:
-            NotFound: there is no such collection.
-            TooManyRequests, Unavailable: they cannot be embedded now.
-        """
+        """Embed some documents; returns whether all are embedded now."""
         embeddings = self.of(collection)
         if embeddings.complete:
             embeddings.reconcile()

@@ -159,7 +159,7 @@ class CollectionIndex:
         """Index what the database has just committed as ``generation``; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
             if generation == self._applied + 1:
-                self.unindexed.put(self._write(self._index(), self._feed.chosen(rows)))
+                self.unindexed.put(self._write(self._index(), self._feed.select(rows)))
                 self._applied = generation
             else:  # something was deleted meanwhile
                 self._follow()

@@ -105,11 +105,7 @@ class Indexes(FollowedIndex):
             index.close()
 
     def open(self, collection: int) -> None:
-        """Open an index and bring it up to date, or build it; see :meth:`CollectionIndex.open`.
-
-        Raises:
-            NotFound: there is no such collection.
-        """
+        """Open an index and bring it up to date, or build it; see :meth:`CollectionIndex.open`."""
         self.of(collection).open()
 
     def apply(self, collection: int) -> bool:
@@ -140,7 +136,7 @@ class Indexes(FollowedIndex):
         remover.join(_REMOVE_SECONDS)
 
     def _index(self, record: CollectionRecord) -> CollectionIndex:
-        directory, unindexed = self._directory / record.uid, self._source.unindexed(record.id)
+        directory, unindexed = self._directory / record.uid, self._source.unindexed_list(record.id)
         return CollectionIndex(self._feed, unindexed, directory, record, self._analysis_seconds)
 
     def _snapshot(self) -> dict[int, CollectionIndex]:

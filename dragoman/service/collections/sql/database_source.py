@@ -11,5 +11,5 @@ from dragoman.service.collections.sql.unindexed_documents import UnindexedDocume
 class DatabaseSource(StoredDocuments, StoredEntities, IndexSource):
     """Documents, the names in them, and the lists of those that could not be indexed, in the database."""
 
-    def unindexed(self, collection: int) -> UnindexedDocuments:
+    def unindexed_list(self, collection: int) -> UnindexedDocuments:
         return UnindexedDocuments(self._store, collection)

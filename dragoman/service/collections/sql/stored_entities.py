@@ -23,7 +23,7 @@ _TAGGED = and_(DocumentEntities.document_key == Document.key, DocumentEntities.g
 class StoredEntities(StoredCollections, EntitySource):
     """The names in the documents of a database."""
 
-    def untagged(self, collection: int, last: int, limit: int) -> list[SourceDocument]:
+    def untagged_documents(self, collection: int, last: int, limit: int) -> list[SourceDocument]:
         statement = (
             DOCUMENT.outerjoin(DocumentEntities, _TAGGED)
             .where(
