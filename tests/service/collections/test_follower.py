@@ -130,14 +130,17 @@ class MemoryIndex:
 class ScriptedIndex:
     """Lets a test see and steer each turn."""
 
-    def __init__(self, apply: Callable[[int], bool], lagging: Sequence[int] = ()) -> None:
+    def __init__(self, apply: Callable[[int], bool], saves: Sequence[list[int] | Exception] = ()) -> None:
+        """``saves`` are the outcomes of the first calls of :meth:`save`."""
         self.apply = apply
-        self.lagging = list(lagging)
+        self._saves = list(saves)
 
     def open(self, collection: int) -> None: ...
 
     def save(self, *, force: bool = False) -> list[int]:
-        lagging, self.lagging = self.lagging, []
+        lagging = self._saves.pop(0) if self._saves else []
+        if isinstance(lagging, Exception):
+            raise lagging
         return lagging
 
     def drop(self, collection: int, uid: str) -> None: ...
@@ -376,7 +379,7 @@ def test_a_client_who_leaves_waits_no_longer() -> None:
         go_on.set()
 
 
-def test_an_index_that_lags_when_it_is_saved_is_brought_in_step() -> None:
+def test_an_index_that_lags_when_it_is_saved_is_brought_in_step_after_a_fault_too() -> None:
     brought = Event()
 
     def apply(collection: int) -> bool:
@@ -384,7 +387,7 @@ def test_an_index_that_lags_when_it_is_saved_is_brought_in_step() -> None:
         brought.set()
         return True
 
-    with following(ScriptedIndex(apply, lagging=[7]), save_seconds=0.001):
+    with following(ScriptedIndex(apply, saves=[OSError(28, "No space left"), [7]]), save_seconds=0.001):
         assert brought.wait(LONG)
 
 
