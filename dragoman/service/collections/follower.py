@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Condition, Event, Thread
 from typing import Protocol
@@ -97,6 +97,8 @@ class Follower:
         self._pauses = pauses or _PAUSES
         self._state = Condition()
         self._queue: dict[int, _Turn] = {}
+        self._waiting = 0
+        """How many threads wait."""
         self._threads: list[Thread] = []
         self._saver: Thread | None = None
         self._ended = False
@@ -136,6 +138,7 @@ class Follower:
         until = time.monotonic() + seconds
         with waiting_for_models(), self._state:
             turns = {id: turn for id in collections if (turn := self._enqueue(id)) is not None}
+            self._waiting += 1
             for turn in turns.values():
                 turn.waiting += 1
             try:
@@ -146,6 +149,7 @@ class Follower:
                         break
                     self._state.wait(min(left, _POLL_SECONDS))
             finally:
+                self._waiting -= 1
                 for turn in turns.values():
                     turn.waiting -= 1
 
@@ -219,14 +223,20 @@ class Follower:
         with self._state:
             while not self._ended:
                 now = time.monotonic()
-                idle = [(id, turn) for id, turn in self._queue.items() if not turn.busy]
-                if due := [(id, turn) for id, turn in idle if turn.due <= now]:
-                    id, turn = next((entry for entry in due if entry[1].waiting), due[0])
+                awaited = next(self._due(now, awaited=True), None) if self._waiting else None
+                if (taken := awaited or next(self._due(now), None)) is not None:
+                    turn = taken[1]
                     turn.changed = turn.changed and turn.begun
                     turn.begun = turn.busy = True
-                    return id, turn
-                self._state.wait(min((turn.due - now for _, turn in idle), default=None))
+                    return taken
+                self._state.wait(min((turn.due - now for turn in self._queue.values() if not turn.busy), default=None))
         return None
+
+    def _due(self, now: float, awaited: bool = False) -> Iterator[tuple[int, _Turn]]:
+        """The collections that may be worked on, in their order; not all are looked at where the first will do."""
+        for id, turn in self._queue.items():
+            if not turn.busy and turn.due <= now and (turn.waiting or not awaited):
+                yield id, turn
 
     def _settle(self, collection: int, turn: _Turn, in_step: bool) -> None:
         """Let the others take their turns before this one, which is over if the collection is in step."""
