@@ -195,7 +195,7 @@ class Embedded:
         return self._dump_collection(info, self._runtime.collections.unindexed_counts(info.key))
 
     def _dump_collection(self, info: CollectionInfo, failed: Mapping[int, int]) -> Any:
-        return _dump(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.entities))
+        return _dump(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.source))
 
     def _add_documents(self, call: Call[Any]) -> Any:
         imported = self._runtime.collections.import_documents(call.place["name"], iter(call.body or ()))

@@ -13,7 +13,7 @@ from dragoman.engine.models.scoring import Scoring
 from dragoman.engine.observability.metrics import gauge
 from dragoman.engine.tables.snapshot import TableRegistry
 from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.unindexed import counts
+from dragoman.service.collections.sql.unindexed_documents import counts
 from dragoman.store.database import Store
 
 _PROBE_SECONDS = 3.0

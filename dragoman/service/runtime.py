@@ -31,6 +31,7 @@ from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import Collections
+from dragoman.service.collections.sql.database_source import DatabaseSource
 from dragoman.service.gauges import ServiceState
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
@@ -59,8 +60,9 @@ class Runtime:
             opened.callback(self.store.close)
             self.store.claim(settings.server.startup_wait_seconds)
             self.keys, self.audit = Keys(self.store), Audit(self.store)
+            self.source = DatabaseSource(self.store)
             self.indexes = Indexes(
-                self.store,
+                self.source,
                 settings.store.indexes_dir,
                 settings.index.index_commit_seconds,
                 settings.index.analysis_seconds,
@@ -69,16 +71,16 @@ class Runtime:
             self.models = Models(settings, self.metrics)
             opened.callback(self.models.close)
             self.dense = DenseIndexes(
-                self.store,
+                self.source,
                 settings.store.dense_dir,
                 self.models,
                 _embeds_all(settings),
                 settings.index.late_megabytes * 1e6 if settings.search.late_interaction else None,
             )
-            opened.callback(self.dense.close)
+            opened.callback(self.dense.follower.close)
             self.translations = Translations(self.models, settings)
-            self.entities = Entities(self.store, self.models, settings.worker.worker_seconds)
-            opened.callback(self.entities.close)
+            self.entities = Entities(self.source, self.models, settings.worker.worker_seconds)
+            opened.callback(self.entities.follower.close)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense, self.entities)
             self.tables = Tables(
                 self.store,
@@ -104,7 +106,7 @@ class Runtime:
                 RerankStage(self.reranking, settings, self.metrics, has_reranker(settings)),
                 self.traffic,
                 NameFinder(self.models, settings),
-                EntityStage(self.entities),
+                EntityStage(self.source),
             )
             self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
             self.reasoning = Reasoning(self.models, self.search, settings, self.metrics)
@@ -124,9 +126,9 @@ class Runtime:
         self.tables.start()
         self.indexes.start(self.settings.server.startup_wait_seconds)
         self.dense.start(embed=serving)
-        self.entities.start(tag=serving)
         if not serving:
             return
+        self.entities.start()
         by_default = self.settings.search.rerank == "auto" and not _embeds_all(self.settings)
         if by_default and self.settings.worker.worker_url is None and has_reranker(self.settings):
             self.models.load("reranker", background=True)

@@ -28,7 +28,7 @@ def found(runtime: Runtime, collection: str, word: str, language: str | None = N
     """Ids of the documents that hold the word, in the order of their keys; one twice would be there twice."""
     info = runtime.collections.get(collection)
     query = monolingual(analysis(language or info.language).tokens(word))
-    with runtime.indexes.use(info.key) as index:
+    with runtime.indexes.of(info.key).use() as index:
         keys = [hit.key for hit in index.search(query, language or info.language, 10_000)]
     documents = runtime.collections.by_keys(keys)
     return [documents[key].id for key in sorted(keys)]
@@ -47,15 +47,10 @@ def add(runtime: Runtime, collection: str, *documents: dict[str, Any]) -> int:
 
 def crash(runtime: Runtime) -> None:
     """Let go of everything without saving, as a killed process does."""
-    with runtime.dense._changed:
-        runtime.dense._closing = True
-        runtime.dense._changed.notify_all()
-    if runtime.dense._thread is not None:
-        runtime.dense._thread.join()
+    runtime.dense.follower.stop()
     runtime.models.close()
-    runtime.indexes._closing.set()
-    runtime.indexes._thread.join()
-    for index in runtime.indexes._snapshot():
+    runtime.indexes.follower.stop()
+    for index in runtime.indexes._snapshot().values():
         index._retire()
     runtime.store.close()
     runtime._directory.close()

@@ -110,17 +110,18 @@ class DenseStage:
         excess: Mapping[str, float],
     ) -> list[_Near]:
         """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
+        embeddings = self._dense.of(collection.key)
         by_key = {document.key: document for document in ranked}
         languages: Mapping[int, str] = {}
         if retrieval.permitted is not None:
             permitted = retrieval.permitted.get(collection.key, ())
-            hits = self._dense.score(collection.key, vector, permitted, collection.generation)
+            hits = embeddings.score(vector, permitted, collection.generation)
         else:
             fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-            hits = self._dense.search(collection.key, vector, fetched, collection.generation)
+            hits = embeddings.search(vector, fetched, collection.generation)
             there = {hit.key for hit in hits}
             if more := [key for key in by_key if key not in there]:
-                hits += self._dense.score(collection.key, vector, more, collection.generation)
+                hits += embeddings.score(vector, more, collection.generation)
         if len(collection.languages) > 1:
             languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in by_key])
         default_language = collection.languages[0] if collection.languages else collection.language
@@ -142,7 +143,7 @@ class DenseStage:
         for collection, documents in retrieval.by_collection(most).items():
             keys = [document.key for document in documents]
             try:
-                rows = self._dense.maxsim(collection, retrieval.encoded, keys)
+                rows = self._dense.of(collection).maxsim(retrieval.encoded, keys)
             except (NotFound, Unavailable):
                 return None
             if rows is None:

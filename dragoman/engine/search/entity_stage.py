@@ -12,9 +12,9 @@ from dragoman.engine.search.response import Entity
 from dragoman.engine.search.room import entity_size
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.lexicon.query import LEAST_PROBABILITY
-from dragoman.service.collections.entities import Entities, EntityCoverage
 from dragoman.service.collections.entity_names import Mention, folded
 from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.collections.sources import EntityCoverage, EntitySource
 
 STAGE = "entities"
 
@@ -25,7 +25,7 @@ _MOST = 500
 class EntityStage:
     """Finds the documents that hold names, and the names of documents. Safe from any thread."""
 
-    def __init__(self, entities: Entities) -> None:
+    def __init__(self, entities: EntitySource) -> None:
         self._entities = entities
 
     def limit(self, retrieval: Retrieval) -> None:
@@ -49,7 +49,7 @@ class EntityStage:
             for collection in retrieval.collections
         }
         for collection in retrieval.collections:
-            retrieval.degraded += _missing(collection.name, self._entities.coverage(collection.key))
+            retrieval.degraded += _missing(collection.name, self._entities.entity_coverage(collection.key))
 
     def _holding(self, collection: CollectionInfo, names: Iterable[str], language: str, snapshot: Snapshot) -> set[int]:
         views = [snapshot.view(language, target) for target in collection.languages]
@@ -68,7 +68,7 @@ class EntityStage:
     def add(self, retrieval: Retrieval) -> None:
         """Add the names of documents to their hits, in collections with entities; of long documents the first ones."""
         chosen = [document for document in retrieval.documents if document.collection.entities]
-        names = self._entities.of([document.key for document in chosen])
+        names = self._entities.mentions([document.key for document in chosen])
         for document in check_each(chosen):
             hit, stored = document.hit, document.stored
             hit.entities = None

@@ -88,7 +88,7 @@ class FirstStage:
             if not documents:
                 continue
             try:
-                with self._indexes.use(ranking.collection.key) as index:
+                with self._indexes.of(ranking.collection.key).use() as index:
                     keys = [document.key for document in documents]
                     scores, attainable = index.parts(query, ranking.translated.language, keys, ranking.translated.bm25)
             except (NotFound, Unavailable, IndexFault) as fault:
@@ -156,7 +156,7 @@ class FirstStage:
         self, collection: CollectionInfo, translations: Sequence[Translated], k: int, permitted: Sequence[int] | None
     ) -> list[CollectionRanking]:
         rankings = []
-        with self._indexes.use(collection.key) as index:
+        with self._indexes.of(collection.key).use() as index:
             for translated in check_each(translations):
                 query, language = translated.query, translated.language
                 ranking, statistics = index.rank_with_statistics(query, language, k, translated.bm25)
@@ -171,7 +171,7 @@ class FirstStage:
         similarities: dict[str, float] = {}
         for collection in check_each(collections):
             if language in collection.languages:
-                with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
+                with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     similarities.update(index.sounding(language, term))
         return sorted(similarities.items(), key=lambda entry: (-entry[1], entry[0]))
 
@@ -179,7 +179,7 @@ class FirstStage:
         """Whether a collection has an index term of ``language``."""
         for collection in check_each(collections):
             if language in collection.languages:
-                with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
+                with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     if index.document_frequency(language, term):
                         return True
         return False

@@ -81,7 +81,7 @@ def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep
         collection = runtime.collections.create(
             new.name, new.language, new.description, new.late_interaction, new.entities
         )
-    return collection_body(collection, 0, runtime.dense, runtime.entities)
+    return collection_body(collection, 0, runtime.dense, runtime.source)
 
 
 @router.get("")
@@ -89,7 +89,7 @@ def list_collections(runtime: RuntimeDep) -> CollectionList:
     """All collections, by name."""
     failed, infos = runtime.collections.unindexed_counts(), runtime.collections.all()
     return CollectionList(
-        collections=[collection_body(info, failed.get(info.key, 0), runtime.dense, runtime.entities) for info in infos]
+        collections=[collection_body(info, failed.get(info.key, 0), runtime.dense, runtime.source) for info in infos]
     )
 
 
@@ -98,7 +98,7 @@ def get_collection(name: CollectionName, runtime: RuntimeDep) -> CollectionBody:
     """One collection: how many documents it has, its generation, and the state of its index."""
     info = runtime.collections.get(name)
     failed = runtime.collections.unindexed_counts(info.key).get(info.key, 0)
-    return collection_body(info, failed, runtime.dense, runtime.entities)
+    return collection_body(info, failed, runtime.dense, runtime.source)
 
 
 @router.delete("/{name}", status_code=204, response_class=Response)

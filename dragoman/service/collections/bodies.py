@@ -7,9 +7,9 @@ from typing import Literal
 from dragoman.engine.core.errors import NotFound
 from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.collections.dense.registry import DenseIndexes
-from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
+from dragoman.service.collections.sources import EntitySource
 from dragoman.service.schemas.collections import (
     CollectionBody,
     DocumentBody,
@@ -25,7 +25,7 @@ def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | N
     try:
         found = dense.coverage(info.key)
         if found is None:
-            if not dense.wanted(info.key):
+            if not dense.is_embedded(info.key):
                 return None
             found = Coverage(missing=info.documents, failed=0, total=info.documents)
     except NotFound:  # deleted meanwhile
@@ -40,15 +40,15 @@ def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | N
     )
 
 
-def _entities(info: CollectionInfo, entities: Entities) -> EntitiesInfo | None:
+def _entities(info: CollectionInfo, entities: EntitySource) -> EntitiesInfo | None:
     if not info.entities:
         return None
-    found = entities.coverage(info.key)
+    found = entities.entity_coverage(info.key)
     state: Literal["building", "complete"] = "complete" if found.tagged + found.failed == found.total else "building"
     return EntitiesInfo(state=state, tagged=found.tagged, failed=found.failed, total=found.total)
 
 
-def collection_body(info: CollectionInfo, failed: int, dense: DenseIndexes, entities: Entities) -> CollectionBody:
+def collection_body(info: CollectionInfo, failed: int, dense: DenseIndexes, entities: EntitySource) -> CollectionBody:
     """A collection; ``failed`` documents could not be indexed."""
     return CollectionBody(
         name=info.name,

@@ -1,31 +1,75 @@
-"""The change feed from the database to the indexes: the changes of a collection after a generation."""
+"""The change feed of collections, from where their documents are stored to their indexes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
-from sqlalchemy import delete, false, select, true, tuple_
-
-from dragoman.engine.core.errors import NotFound
 from dragoman.indexes.documents import IndexedDocument
-from dragoman.store.database import Store
-from dragoman.store.models import Collection, Document
+from dragoman.service.collections.sources import DocumentSource, SourceDocument, Versions
 
-BATCH = 500
-BATCH_CHARS = 4_000_000
-"""Maximum documents and characters of text in a batch."""
-
-_FETCH_SIZE = 20
+KeyFilter = Callable[[int], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A document to index, or to remove from the index if ``text`` is None."""
+class _Keyed(Protocol):
+    @property
+    def key(self) -> int: ...
 
-    key: int
-    language: str
-    text: str | None
+
+T = TypeVar("T", bound=_Keyed)
+
+
+class Feed:
+    """The changes of collections, of all documents or of those whose keys a filter has."""
+
+    def __init__(self, source: DocumentSource, keys: KeyFilter | None = None) -> None:
+        self.source = source
+        self._keys = keys
+
+    def select(self, documents: Iterable[T]) -> list[T]:
+        """Those of the documents that this feed has."""
+        return [document for document in documents if self._keys is None or self._keys(document.key)]
+
+    def replay(
+        self,
+        collection: int,
+        after: int,
+        apply: Callable[[Sequence[SourceDocument]], None],
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Apply all changes after a generation; returns the generation up to which they are applied.
+
+        ``progress`` is called with the number of documents applied so far.
+
+        Raises:
+            NotFound: the collection has been deleted.
+        """
+        generation = self.source.collection(collection).generation
+        done = 0
+        for documents in self.source.changes(collection, after):
+            if selected := self.select(documents):
+                apply(selected)
+                done += len(selected)
+                if progress is not None:
+                    progress(done)
+        return generation
+
+    def purge(self, collection: int, generation: int) -> None:
+        """Forget the documents that were deleted up to ``generation``, unless others follow other keys."""
+        if self._keys is None:
+            self.source.purge(collection, generation)
+
+    def versions(self, collection: int, after: int) -> Versions:
+        """The versions of documents written or deleted after a generation.
+
+        Raises:
+            NotFound: the collection has been deleted.
+        """
+        versions = self.source.versions(collection, after)
+        if self._keys is None:
+            return versions
+        return replace(versions, documents=None, changes=self.select(versions.changes))
 
 
 def indexed_text(title: str | None, text: str) -> str:
@@ -33,69 +77,10 @@ def indexed_text(title: str | None, text: str) -> str:
     return f"{title}\n\n{text}" if title else text
 
 
-def database_generation(store: Store, collection_id: int) -> int:
-    """The current generation of a collection.
-
-    Raises:
-        NotFound: the collection has been deleted.
-    """
-    with store.read() as session:
-        generation = session.scalar(select(Collection.generation).where(Collection.id == collection_id))
-    if generation is None:
-        raise NotFound("the collection has been deleted")
-    return generation
-
-
-def changes_after(store: Store, collection_id: int, generation: int) -> Iterator[Sequence[Change]]:
-    """Documents written or deleted after ``generation``, in chronological order, in batches.
-
-    From the beginning (-1) tombstones are left out, because an empty index has nothing to remove.
-    """
-    last = (generation, 2**62)
-    place = tuple_(Document.generation, Document.key)
-    statement = select(Document).where(Document.collection_id == collection_id).order_by(*place.clauses).limit(BATCH)
-    if generation < 0:
-        statement = statement.where(Document.deleted == false())
-    while True:
-        changes: list[Change] = []
-        size = 0
-        with store.read() as session:
-            rows = statement.where(place > last).execution_options(yield_per=_FETCH_SIZE)
-            for row in session.scalars(rows):
-                last = (row.generation, row.key)
-                changes.append(_change(row))
-                size += len(row.text)
-                if size >= BATCH_CHARS:
-                    break
-        if not changes:
-            return
-        yield changes
-
-
-def changes_of(store: Store, keys: Sequence[int]) -> list[Change]:
-    """Documents by key, as they are now."""
-    with store.read() as session:
-        rows = session.scalars(select(Document).where(Document.key.in_(keys)).order_by(Document.key))
-        return [_change(row) for row in rows]
-
-
-def indexed_documents(changes: Sequence[Change]) -> list[IndexedDocument]:
+def indexed_documents(documents: Sequence[SourceDocument]) -> list[IndexedDocument]:
     """The documents to index, of all changes."""
-    return [IndexedDocument(change.key, change.language, change.text) for change in changes if change.text is not None]
-
-
-def purge_tombstones(store: Store, collection_id: int, generation: int) -> None:
-    """Remove the rows of documents deleted up to ``generation``."""
-    with store.write() as session:
-        session.execute(
-            delete(Document).where(
-                Document.collection_id == collection_id,
-                Document.deleted == true(),
-                Document.generation <= generation,
-            )
-        )
-
-
-def _change(row: Document) -> Change:
-    text = None if row.deleted else indexed_text(row.title, row.text)
-    return Change(row.key, row.language, text)
+    return [
+        IndexedDocument(document.key, document.language, indexed_text(document.title, document.text))
+        for document in documents
+        if not document.deleted
+    ]

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, select
+from sqlalchemy import Select, and_, delete, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import InstrumentedAttribute
 
 from dragoman.deadline import DeadlinePassed, check
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, classify
@@ -25,8 +26,10 @@ from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import DocumentImport, Imported
 from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.texts import StoredText, stored_texts
-from dragoman.service.collections.unindexed import Unindexed, counts
+from dragoman.service.collections.sources import Unindexed
+from dragoman.service.collections.sql.stored_documents import StoredDocuments
+from dragoman.service.collections.sql.unindexed_documents import counts
+from dragoman.service.collections.texts import StoredText
 from dragoman.store.database import Store
 from dragoman.store.models import Collection, Document, now
 
@@ -86,6 +89,7 @@ class Collections:
         entities: Entities,
     ) -> None:
         self._store = store
+        self._documents = StoredDocuments(store)
         self._indexes = indexes
         self._settings = settings
         self._metrics = metrics
@@ -125,7 +129,7 @@ class Collections:
         except IntegrityError as fault:
             raise Conflict(f"there is a collection named '{name}' already") from fault
         try:
-            self._indexes.add(row.id, row.uid, row.name)
+            self._indexes.add(row.id)
         except BaseException:
             self._remove(row.id, row.uid)
             raise
@@ -183,8 +187,8 @@ class Collections:
         try:
             return work.run(parts, gzip)
         finally:
-            self._dense.changed(row.id)
-            self._entities.changed(row.id)
+            self._dense.follow(row.id)
+            self._entities.follow(row.id)
 
     def document(self, name: str, id: str) -> DocumentInfo:
         """One document by its id.
@@ -247,29 +251,20 @@ class Collections:
             document.text, document.title, document.metadata_ = "", None, None
         self._follow(row.id)
         self._metrics.documents("deleted", 1)
-        self._dense.changed(row.id)
+        self._dense.follow(row.id)
         return collection.generation
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, StoredText]:
         """Documents by their database keys, each with the beginning of its text; deleted ones are left out."""
-        return stored_texts(self._store, keys)
+        return self._documents.texts(keys)
 
     def ids_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
         """The ids of documents by their database keys; deleted ones are left out."""
-        found: dict[int, str] = {}
-        with self._store.read() as session:
-            for chosen in _chosen(keys):
-                found.update((key, id) for key, id in session.execute(select(Document.key, Document.id).where(chosen)))
-        return found
+        return self._by_keys(Document.id, keys)
 
     def languages_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
         """The languages of documents by their database keys; deleted ones are left out."""
-        found: dict[int, str] = {}
-        with self._store.read() as session:
-            for chosen in _chosen(keys):
-                rows = session.execute(select(Document.key, Document.language).where(chosen))
-                found.update((key, language) for key, language in rows)
-        return found
+        return self._by_keys(Document.language, keys)
 
     def index_of(self, name: str) -> CollectionIndex:
         """The index of a collection by its name.
@@ -314,6 +309,14 @@ class Collections:
                 index.refresh()
         return done, index.unindexed.count()
 
+    def _by_keys(self, column: InstrumentedAttribute[str], keys: Sequence[int]) -> dict[int, str]:
+        texts: dict[int, str] = {}
+        with self._store.read() as session:
+            for start in range(0, len(keys), 1000):
+                chosen = and_(Document.key.in_(keys[start : start + 1000]), Document.deleted.is_(False))
+                texts.update((key, text) for key, text in session.execute(select(Document.key, column).where(chosen)))
+        return texts
+
     def _follow(self, collection_id: int) -> None:
         index = self._indexes.find(collection_id)
         if index is None:
@@ -338,8 +341,8 @@ class Collections:
         with self._store.write() as session:
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
-        self._indexes.remove(collection_id)
-        self._dense.remove(collection_id, uid)
+        self._indexes.follower.drop(collection_id, uid)
+        self._dense.follower.drop(collection_id, uid)
 
     def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
         with self._store.read() as session:
@@ -371,11 +374,6 @@ def _check_storable(name: str, id: str) -> None:
 def _no_document(name: str, id: str) -> NotFound:
     shown = id if len(id) <= 80 else id[:80] + "..."
     return NotFound(f"there is no document with id {shown!r} in collection '{name}'")
-
-
-def _chosen(keys: Sequence[int]) -> Iterator[ColumnElement[bool]]:
-    for start in range(0, len(keys), 1000):
-        yield and_(Document.key.in_(keys[start : start + 1000]), Document.deleted.is_(False))
 
 
 def _line(row: Document) -> bytes:

@@ -38,8 +38,8 @@ def ids(answer: SearchResponse) -> list[str]:
 def settled(runtime: Runtime) -> None:
     """Wait until the background has embedded everything."""
     for _ in range(500):
-        with runtime.dense._changed:
-            if not runtime.dense._queue:
+        with runtime.dense.follower._state:
+            if not runtime.dense.follower._queue:
                 return
         time.sleep(0.01)
     raise AssertionError("not embedded")
@@ -116,10 +116,10 @@ def test_a_vector_is_served_only_while_its_document_is_unchanged(slow: Settings,
         vector = WordEncoder.vector("bee")
         add(runtime, "de", {"id": "b", "text": "Hafen"})
         key = runtime.collections.get("de").key
-        assert [hit.generation for hit in runtime.dense.search(key, vector, 9)] == [1, 1]
+        assert [hit.generation for hit in runtime.dense.of(key).search(vector, 9)] == [1, 1]
         encoder.barrier.set()
         settled(runtime)
-        assert len(runtime.dense.search(key, vector, 9)) == 3
+        assert len(runtime.dense.of(key).search(vector, 9)) == 3
 
 
 def test_while_documents_change_no_search_finds_what_they_were(settings: Settings, encoder: WordEncoder) -> None:
@@ -231,7 +231,7 @@ def test_a_damaged_file_is_made_anew(slow: Settings, encoder: WordEncoder, damag
         add(runtime, "de", *GERMAN)
         add(runtime, "other", {"id": "o", "text": "Biene"})
         ask(runtime, "bee")
-        file, other = (runtime.dense._of(runtime.collections.get(name).key).path for name in ("de", "other"))
+        file, other = (runtime.dense.of(runtime.collections.get(name).key).path for name in ("de", "other"))
     content = file.read_bytes()
     if damage == "missing":
         file.unlink()
@@ -391,14 +391,14 @@ def test_a_command_with_another_encoder_leaves_the_embeddings_as_they_are(
     try:
         runtime.start(serving=False)
         key = runtime.collections.get("de").key
-        file = runtime.dense._of(key).path
+        file = runtime.dense.of(key).path
         before = file.read_bytes()
         runtime.dense.open_present([key])
         assert file.read_bytes() == before
         encoder.name = "words"
         runtime.models._loaded.clear()
         runtime.dense.open_present([key])
-        assert runtime.dense._of(key).opened
+        assert runtime.dense.of(key).opened
     finally:
         runtime.close()
 

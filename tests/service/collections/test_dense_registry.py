@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from dragoman.engine.core.errors import TooManyRequests, Unavailable
 from dragoman.engine.models import worker
 from dragoman.engine.models.batches import QueueEntry
 from dragoman.engine.settings import Settings
 from dragoman.indexes.dense import index as dense_index
+from dragoman.service.collections import follower
 from dragoman.service.collections.dense import registry as dense_registry
 from dragoman.service.collections.dense.index import Coverage
+from tests.service.collections.test_dense_index import settled
 from tests.service.modelling import GERMAN, WordEncoder, ask
 from tests.service.searching import add, running
 
@@ -52,6 +55,27 @@ def test_a_batch_that_is_done_as_the_wait_for_it_ends_is_embedded(
         assert runtime.dense.embed(key) == Coverage(missing=0, failed=0, total=3)
 
 
+def test_what_could_not_be_embedded_is_tried_again_by_itself(
+    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "_PAUSES", (0.001, 0.01))
+    faults = [TooManyRequests("the queue is full"), Unavailable("the worker is away"), RuntimeError("unforeseen")]
+    with running(settings.replace(embed="always")) as runtime:
+        submit = runtime.models.worker.submit
+
+        def fail_first(*arguments: Any, **options: Any) -> Any:
+            if faults:
+                raise faults.pop()
+            return submit(*arguments, **options)
+
+        monkeypatch.setattr(runtime.models.worker, "submit", fail_first)
+        key = runtime.collections.create("de", "de").key
+        add(runtime, "de", *GERMAN)
+        settled(runtime)
+        assert runtime.dense.coverage(key) == Coverage(missing=0, failed=0, total=3)
+        assert faults == []
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_searches_and_additions_go_on_while_the_file_is_written(
     settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch, begun: bool
@@ -71,9 +95,9 @@ def test_searches_and_additions_go_on_while_the_file_is_written(
 
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
-        collection = runtime.dense._of(runtime.collections.get("de").key)
+        collection = runtime.dense.of(runtime.collections.get("de").key)
         info = runtime.models.encoder()
-        monkeypatch.setattr(runtime.dense, "_follows", False)  # what is added, this test embeds
+        monkeypatch.setattr(runtime.dense.follower, "following", False)  # what is added, this test embeds
         if begun:
             ask(runtime, "bee")
             add(runtime, "de", {"id": "n", "text": "noch eine Biene"})

@@ -13,8 +13,8 @@ import pytest
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.models import models
 from dragoman.engine.settings import Settings
-from dragoman.service.collections import entities
-from dragoman.service.collections.entities import EntityCoverage
+from dragoman.service.collections import follower
+from dragoman.service.collections.sources import EntityCoverage
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow
@@ -56,30 +56,31 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def test_a_collection_that_cannot_be_read_now_holds_up_no_other(
     tagging: Settings, tagger: BusyTagger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entities, "_RETRY_SECONDS", 3600.0)
+    monkeypatch.setattr(follower, "_PAUSES", (3600.0, 3600.0))
     with running(tagging) as runtime:
         keys = {name: runtime.collections.create(name, "de", entities=True).key for name in ("a", "b")}
         add(runtime, "a", {"id": "1", "text": "busy"})
         assert tagger.asked.wait(30)
         add(runtime, "b", {"id": "1", "text": "Hafen"})
-        wait_until(lambda: runtime.entities.coverage(keys["b"]) == EntityCoverage(1, 0, 1))
-        assert runtime.entities.coverage(keys["a"]) == EntityCoverage(0, 0, 1)
+        wait_until(lambda: runtime.source.entity_coverage(keys["b"]) == EntityCoverage(1, 0, 1))
+        assert runtime.source.entity_coverage(keys["a"]) == EntityCoverage(0, 0, 1)
         tagger.free.set()
         add(runtime, "a", {"id": "2", "text": "Hafen"})  # what changes is read at once
-        wait_until(lambda: runtime.entities.coverage(keys["a"]) == EntityCoverage(2, 0, 2))
+        wait_until(lambda: runtime.source.entity_coverage(keys["a"]) == EntityCoverage(2, 0, 2))
 
 
 def test_a_collection_is_tried_again_less_and_less_often(
     tagging: Settings, tagger: BusyTagger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entities, "_RETRY_SECONDS", 0.001)
+    monkeypatch.setattr(follower, "_PAUSES", (0.001, 300.0))
     with running(tagging) as runtime:
         key = runtime.collections.create("a", "de", entities=True).key
+        queue = runtime.entities.follower._queue
         add(runtime, "a", {"id": "1", "text": "busy"})
-        wait_until(lambda: runtime.entities._pauses.get(key, 0.0) > 0.005)
+        wait_until(lambda: any(turn.pause > 0.005 for turn in list(queue.values())))
         tagger.free.set()
-        wait_until(lambda: runtime.entities.coverage(key) == EntityCoverage(1, 0, 1))
-        wait_until(lambda: not runtime.entities._pauses)
+        wait_until(lambda: runtime.source.entity_coverage(key) == EntityCoverage(1, 0, 1))
+        wait_until(lambda: not queue)
 
 
 def test_without_a_tagger_nothing_is_tried_again(
@@ -90,14 +91,13 @@ def test_without_a_tagger_nothing_is_tried_again(
             runtime.collections.create(name, "de", entities=True)
             add(runtime, name, {"id": "1", "text": "busy"})
     monkeypatch.undo()
-    monkeypatch.setattr(entities, "_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(follower, "_PAUSES", (0.0, 0.0))
     caplog.clear()
     with running(tagging.replace(ner_tagger="off")) as runtime:
-        thread = runtime.entities._thread
-        assert thread is not None
+        (thread,) = runtime.entities.follower._threads
         thread.join(30)
         assert not thread.is_alive()
         add(runtime, "a", {"id": "2", "text": "Hafen"})
-        assert runtime.entities._thread is thread
+        assert runtime.entities.follower._threads == [thread]
     (message,) = [record.message for record in caplog.records if "for names" in record.message]
     assert message.startswith("no documents are read for names until the service starts again: task: the tagger ner")

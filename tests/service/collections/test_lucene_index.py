@@ -18,10 +18,10 @@ from dragoman.engine.settings import Settings
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections import builds
-from dragoman.service.collections import changes as replay
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene import index as collection_index
 from dragoman.service.collections.lucene.index import CollectionIndex
+from dragoman.service.collections.sql import stored_documents
 from dragoman.service.runtime import Runtime
 from dragoman.store.models import Collection, Document
 from tests.service.searching import add, crash, found, running
@@ -114,7 +114,7 @@ def test_an_index_newer_than_the_database_is_built_anew(slow: Settings) -> None:
     with running(slow) as runtime:
         runtime.collections.create("c", "sw")
         add(runtime, "c", {"id": "1", "text": "moja"})
-        with runtime.indexes.use(runtime.collections.get("c").key) as index:
+        with runtime.collections.index_of("c").use() as index:
             index.commit(99, index.metadata)
     with running(slow) as runtime:
         assert runtime.collections.get("c").index_generation == 1
@@ -160,7 +160,7 @@ def test_an_index_of_another_analysis_is_searched_while_it_is_built_anew(
         while index.state is not IndexState.READY and time.monotonic() < until:
             time.sleep(0.01)
         assert before.read_text() != build
-        with runtime.indexes.use(runtime.collections.get("c").key) as index:
+        with runtime.collections.index_of("c").use() as index:
             assert index.document_frequency("sw", "mojax") == 1
             assert index.document_frequency("sw", "moja") == 0
 
@@ -182,7 +182,7 @@ def test_a_rebuild_keeps_serving_and_holds_exactly_the_documents(slow: Settings)
 
 
 def test_large_documents_are_replayed_in_small_batches(slow: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "BATCH_CHARS", 100)
+    monkeypatch.setattr(stored_documents, "BATCH_CHARS", 100)
     with running(slow) as runtime:
         runtime.collections.create("c", "sw")
         add(runtime, "c", *({"id": f"{n}", "text": f"neno{n} wote " + "x " * n} for n in range(90)))
@@ -253,7 +253,7 @@ def test_the_background_mends_a_stale_index(settings: Settings, monkeypatch: pyt
         for _ in range(1000):
             if runtime.collections.get("c").index_state == "ready":
                 break
-            runtime.indexes._closing.wait(0.01)
+            runtime.indexes.follower._closing.wait(0.01)
         assert found(runtime, "c", "moja") == ["1"]
 
 
@@ -277,7 +277,7 @@ def test_an_index_being_built_refuses_searches_and_documents(slow: Settings) -> 
         with runtime.store.write() as session:
             row = Collection(name="c", language="sw")
             session.add(row)
-        index = CollectionIndex(runtime.store, slow.store.indexes_dir / row.uid, row.id, row.uid)
+        index = runtime.indexes._index(runtime.source.collection(row.id))
         with pytest.raises(Unavailable, match="building"), index.use():
             pass
         with pytest.raises(Unavailable, match="being built"), index.writing():

@@ -68,7 +68,7 @@ def embed(settings: Settings) -> Path:
 
 def file_of(runtime: Runtime) -> Path:
     settled(runtime)
-    return runtime.dense._of(runtime.collections.get("de").key).path
+    return runtime.dense.of(runtime.collections.get("de").key).path
 
 
 def vectors(path: Path) -> np.ndarray:

@@ -18,6 +18,7 @@ from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.collections import unindexed
+from dragoman.store.models import now
 from tests.service.searching import add, found, running
 from tests.service.serving import wait_for
 
@@ -117,7 +118,7 @@ def test_a_retry_ends_with_its_deadline_and_the_next_begins_with_the_others(
                 assert runtime.collections.retry_unindexed("c") == (0, 3)
             with deadline(30):
                 tried = runtime.collections.index_of("c").unindexed
-                order = [entry.id for entry, _ in zip(tried.tried_before(unindexed.now()), range(3), strict=False)]
+                order = [entry.id for entry, _ in zip(tried.tried_before(now()), range(3), strict=False)]
         assert order == ["2", "3", "1"]
         assert runtime.collections.retry_unindexed("c") == (3, 0)
         assert [found(runtime, "c", word) for word in ("moja", "mbili", "tatu")] == [["1"], ["2"], ["3"]]

@@ -128,14 +128,14 @@ def test_one_collection_that_cannot_be_searched_is_told_and_the_others_searched(
     add(runtime, "ill", {"id": "x", "text": "Haus"})
     put(runtime, "house\tHaus\n")
     ill = runtime.collections.get("ill").key
-    use = runtime.indexes.use
+    of = runtime.indexes.of
 
     def failing(key: int):  # type: ignore[no-untyped-def]
         if key == ill:
             raise Unavailable("the index is building, so the collection cannot be searched yet")
-        return use(key)
+        return of(key)
 
-    monkeypatch.setattr(runtime.indexes, "use", failing)
+    monkeypatch.setattr(runtime.indexes, "of", failing)
     answer = runtime.search.search(SearchQuery(query="house", query_language="en"), "x")
     assert {hit.collection for hit in answer.hits} == {"de"}
     assert [(one.stage, "ill" in one.reason) for one in answer.degraded] == [("first_stage", True)]

@@ -1,7 +1,7 @@
-"""The embeddings of one collection, synchronised with the database.
+"""The embeddings of one collection, kept in step with its documents.
 
-The database is the source of truth. Generations show which documents have no embedding yet. A vector is served only
-while its document is unchanged. The file is saved periodically; embeddings lost in a crash are computed again.
+What is stored of documents is the truth. Generations show which documents have no embedding yet. A vector is served
+only while its document is unchanged. The file is saved periodically; embeddings lost in a crash are computed again.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import false, select
-from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import NotFound, Unavailable
 from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
@@ -25,14 +23,13 @@ from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
 from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.lexicon.text.passages import Span, passages, sentences
-from dragoman.store.database import Store
-from dragoman.store.models import Collection, Document
+from dragoman.service.collections.changes import Feed
+from dragoman.service.collections.sources import CollectionRecord, SourceDocument, Version
 
 logger = logging.getLogger("dragoman")
 
 _PASSAGES_AT_ONCE = 128
 _DOCUMENTS_AT_ONCE = 64
-_CHUNK = 1000
 _SAVE_SECONDS = 5.0
 _SAVE_SHARE = 20.0
 
@@ -46,16 +43,26 @@ class Unembedded:
     spans: list[Span]
     texts: list[PassageText]
 
+    @classmethod
+    def of(cls, document: SourceDocument) -> Unembedded:
+        """The passages of a document."""
+        spans = passages(document.text)
+        parts = [document.text[start:end] for start, end in spans]
+        texts = [PassageText(part, _sentences(part)) for part in parts]
+        if document.title and document.title.strip():
+            spans, texts = [(0, 0), *spans], [PassageText(document.title.strip(), ()), *texts]
+        return cls(document.key, document.generation, spans, texts)
+
     def embedded(self, embeddings: Sequence[Embedding], width: int) -> Embedded:
         """The document with the embeddings of its passages."""
         sentences = [
-            (number, span[0] + start, span[0] + end)
-            for number, (span, text) in enumerate(zip(self.spans, self.texts, strict=True))
+            (passage, span[0] + start, span[0] + end)
+            for passage, (span, text) in enumerate(zip(self.spans, self.texts, strict=True))
             for start, end in text.sentences
         ]
-        vectors = [np.zeros((0, width), np.float32), *(one.vector[None] for one in embeddings)]
-        parts = [np.zeros((0, width), np.float32), *(one.sentences for one in embeddings)]
-        codes = [one.codes for one in embeddings if one.codes is not None]
+        vectors = [np.zeros((0, width), np.float32), *(embedding.vector[None] for embedding in embeddings)]
+        parts = [np.zeros((0, width), np.float32), *(embedding.sentences for embedding in embeddings)]
+        codes = [embedding.codes for embedding in embeddings if embedding.codes is not None]
         return Embedded(
             self.key,
             self.generation,
@@ -63,7 +70,7 @@ class Unembedded:
             np.concatenate(vectors),
             sentences,
             np.concatenate(parts),
-            [len(own) for own in codes],
+            [len(subwords) for subwords in codes],
             np.concatenate(codes) if codes else None,
         )
 
@@ -82,13 +89,13 @@ class Coverage:
 class DenseCollection:
     """One collection's embeddings; all methods may be called from any thread."""
 
-    def __init__(self, store: Store, path: Path, collection_id: int, uid: str, most_state_bytes: float = 0.0) -> None:
+    def __init__(self, feed: Feed, path: Path, record: CollectionRecord, most_state_bytes: float = 0.0) -> None:
         """The states of subwords are kept while they take ``most_state_bytes``."""
         self.path = path
         self._most_state_bytes = most_state_bytes
-        self._store = store
-        self._collection_id = collection_id
-        self._uid = uid
+        self._feed = feed
+        self._id = record.id
+        self._uid = record.uid
         self._saving = RLock()
         """Held while the file is read, written or removed. Acquire it before ``_lock``, which is only held briefly."""
         self._lock = RLock()
@@ -124,32 +131,30 @@ class DenseCollection:
             if loaded is None:
                 self.save(force=True)  # the file marks the collection as having embeddings
 
-    def reconcile(self, known: int | None = None) -> None:
+    def reconcile(self, generation: int | None = None) -> None:
         """Remove the vectors of changed and deleted documents, and queue the documents that need new ones.
 
-        ``known`` is the collection's generation, if the caller has just read it: it saves reading the database again.
+        ``generation`` is the collection's, if the caller has just read it: it saves reading the database again.
 
         Raises:
             NotFound: the collection was deleted.
         """
-        if known is not None and known == self._generation:
+        if generation is not None and generation == self._generation:
             return
-        with self._lock, self._store.read() as session:
-            present = session.execute(
-                select(Collection.generation, Collection.document_count).where(Collection.id == self._collection_id)
-            ).one_or_none()
-            if present is None or self._index is None:
+        with self._lock:
+            if self._index is None:
                 raise NotFound("the collection has been deleted")
-            generation, count = present
-            if generation == self._generation:
+            versions = self._feed.versions(self._id, self._generation)
+            if versions.generation == self._generation:
                 return
-            if self._generation < 0:
-                self._compare(session)
+            if self._generation >= 0:
+                self._apply_changes(versions.changes)
+                if self._count() != versions.documents:  # the tombstone of a deletion is already purged, perhaps
+                    versions = self._feed.versions(self._id, -1)
+                    self._compare(versions.changes)
             else:
-                self._apply_changes(session)
-                if self._count() != count:  # the tombstone of a deletion is already purged
-                    self._compare(session)
-            self._generation = generation
+                self._compare(versions.changes)
+            self._generation = versions.generation
 
     def take(self) -> list[Unembedded]:
         """The next documents to embed, few enough that a search can wait for them; empty when all are embedded."""
@@ -157,25 +162,20 @@ class DenseCollection:
             chosen = dict(islice(self._pending.items(), _DOCUMENTS_AT_ONCE))
         if not chosen:
             return []
-        found: list[Unembedded] = []
-        size = 0
-        with self._store.read() as session:
-            rows = session.execute(
-                select(Document.key, Document.generation, Document.title, Document.text)
-                .where(Document.key.in_(list(chosen)), Document.deleted == false())
-                .order_by(Document.key)
-            ).all()
-        current = {key: generation for key, generation, _, _ in rows}
+        documents = [document for document in self._feed.source.documents(list(chosen)) if not document.deleted]
+        current = {document.key: document.generation for document in documents}
         with self._lock:
             for key, generation in chosen.items():
                 if current.get(key) != generation and self._pending.get(key) == generation:
                     del self._pending[key]  # changed since; the next reconcile finds it again
                     self._generation = min(self._generation, generation - 1)
-        for key, generation, title, text in rows:
-            if generation == chosen[key] and size < _PASSAGES_AT_ONCE:
-                found.append(_unembedded(key, generation, title, text))
-                size += len(found[-1].spans)
-        return found
+        taken: list[Unembedded] = []
+        size = 0
+        for document in documents:
+            if document.generation == chosen[document.key] and size < _PASSAGES_AT_ONCE:
+                taken.append(Unembedded.of(document))
+                size += len(taken[-1].spans)
+        return taken
 
     def put(self, documents: Sequence[tuple[Unembedded, Sequence[Embedding] | None]]) -> None:
         """Add the embeddings of documents' passages; None for a document that cannot be embedded."""
@@ -184,35 +184,35 @@ class DenseCollection:
                 return
             current = [pair for pair in documents if self._pending.get(pair[0].key) == pair[0].generation]
             width = self._index.width
-            self._index.put([one.embedded(found, width) for one, found in current if found is not None])
-            for one, found in current:
-                del self._pending[one.key]
-                if found is None:
-                    self._failed[one.key] = one.generation
+            self._index.put([document.embedded(vectors, width) for document, vectors in current if vectors is not None])
+            for document, vectors in current:
+                del self._pending[document.key]
+                if vectors is None:
+                    self._failed[document.key] = document.generation
             self._dirty = True
 
-    def search(self, vector: NDArray[np.float32], k: int, known: int | None = None) -> list[DenseHit]:
-        """The ``k`` best documents that are unchanged in the database; ``known`` as for :meth:`reconcile`.
+    def search(self, vector: NDArray[np.float32], k: int, generation: int | None = None) -> list[DenseHit]:
+        """The ``k`` best documents that are unchanged in the database; ``generation`` as for :meth:`reconcile`.
 
         Raises:
             Unavailable: the embeddings are not open, or were opened with another encoder.
         """
-        index = self._searched(vector)
+        index = self._open_index(vector)
         spare = 0
         while True:
             hits = index.search(vector, k + spare)
-            served = self._current(hits, known)
+            served = self._current(hits, generation)
             if len(served) >= k or len(hits) < k + spare:
                 return served[:k]
             spare = 2 * spare + len(hits) - len(served)
 
-    def score(self, vector: NDArray[np.float32], keys: Sequence[int], known: int | None = None) -> list[DenseHit]:
-        """The documents of these keys that have embeddings and are unchanged in the database; ``known`` as above.
+    def score(self, vector: NDArray[np.float32], keys: Sequence[int], generation: int | None = None) -> list[DenseHit]:
+        """The documents of these keys that have embeddings and are unchanged in the database; ``generation`` as above.
 
         Raises:
             Unavailable: as :meth:`search`.
         """
-        return self._current(self._searched(vector).score(vector, keys), known)
+        return self._current(self._open_index(vector).score(vector, keys), generation)
 
     def maxsim(self, query: EncodedQuery, keys: Sequence[int]) -> NDArray[np.float32] | None:
         """MaxSim (keys, subwords); None if states are not kept.
@@ -220,7 +220,7 @@ class DenseCollection:
         Raises:
             Unavailable: as :meth:`search`.
         """
-        return self._searched(query.vector).maxsim(query.vector, query.states, keys)
+        return self._open_index(query.vector).maxsim(query.vector, query.states, keys)
 
     @property
     def keeps_states(self) -> bool:
@@ -228,17 +228,17 @@ class DenseCollection:
         with self._lock:
             return self._index is not None and self._index.keeps_states
 
-    def _searched(self, vector: NDArray[np.float32]) -> DenseIndex:
+    def _open_index(self, vector: NDArray[np.float32]) -> DenseIndex:
         with self._lock:
             index = self._index
         if index is None or vector.shape != (index.width,):
             raise Unavailable("the embeddings of this collection are not open")
         return index
 
-    def _current(self, hits: Sequence[DenseHit], known: int | None) -> list[DenseHit]:
-        if known is not None and known == self._generation:  # nothing has changed since the embeddings were reconciled
+    def _current(self, hits: Sequence[DenseHit], generation: int | None) -> list[DenseHit]:
+        if generation is not None and generation == self._generation:  # nothing has changed since the last reconcile
             return list(hits)
-        current = self._generations([hit.key for hit in hits])
+        current = self._feed.source.generations([hit.key for hit in hits])
         return [hit for hit in hits if current.get(hit.key) == hit.generation]
 
     def coverage(self) -> Coverage:
@@ -288,11 +288,6 @@ class DenseCollection:
             self._saved = time.monotonic()
             self._save_cost = self._saved - started
 
-    @property
-    def dirty(self) -> bool:
-        """Whether there are unsaved changes."""
-        return self._dirty
-
     def drop(self) -> None:
         """Remove all embeddings and the file."""
         with self._saving, self._lock:
@@ -326,69 +321,42 @@ class DenseCollection:
         return self._index is not None and self._encoder == encoder
 
     def _count(self) -> int:
-        """The number of known documents: embedded, failed and pending, which are disjoint."""
+        """The number of documents here: embedded, failed and pending, which are disjoint."""
         assert self._index is not None
         return self._index.documents + len(self._failed) + len(self._pending)
 
-    def _known(self, key: int) -> int | None:
-        """The known generation of a document, whether embedded, pending or failed."""
+    def _generation_of(self, key: int) -> int | None:
+        """The generation of a document that is embedded, pending or failed."""
         assert self._index is not None
         return self._pending.get(key, self._failed.get(key, self._index.generation(key)))
 
-    def _apply_changes(self, session: Session) -> None:
-        """Apply the database's changes after the known generation."""
-        rows = session.execute(
-            select(Document.key, Document.generation, Document.deleted).where(
-                Document.collection_id == self._collection_id, Document.generation > self._generation
-            )
-        ).all()
-        changed = {key: generation for key, generation, deleted in rows if deleted or self._known(key) != generation}
-        self._forget(changed)
-        self._pending.update((key, changed[key]) for key, _, deleted in rows if key in changed and not deleted)
+    def _apply_changes(self, changes: Sequence[Version]) -> None:
+        """Apply changes since the last time."""
+        changes = [
+            change for change in changes if change.deleted or self._generation_of(change.key) != change.generation
+        ]
+        self._forget([change.key for change in changes])
+        self._pending.update((change.key, change.generation) for change in changes if not change.deleted)
 
-    def _compare(self, session: Session) -> None:
-        """Compare all documents with the database."""
-        rows = session.execute(
-            select(Document.key, Document.generation)
-            .where(Document.collection_id == self._collection_id, Document.deleted == false())
-            .order_by(Document.generation, Document.key)
-        )
-        present = {key: generation for key, generation in rows}  # noqa: C416
+    def _compare(self, versions: Sequence[Version]) -> None:
+        """Compare the documents here with all of the collection."""
         assert self._index is not None
-        known = {**self._index.generations, **self._failed, **self._pending}
-        self._forget([key for key, generation in known.items() if present.get(key) != generation])
-        self._pending.update((key, g) for key, g in present.items() if known.get(key) != g)
+        current = {version.key: version.generation for version in versions}
+        here = {**self._index.generations, **self._failed, **self._pending}
+        self._forget([key for key, generation in here.items() if current.get(key) != generation])
+        self._pending.update((key, generation) for key, generation in current.items() if here.get(key) != generation)
 
-    def _forget(self, keys: Sequence[int] | dict[int, int]) -> None:
+    def _forget(self, keys: Sequence[int]) -> None:
         assert self._index is not None
         for key in keys:
             self._pending.pop(key, None)
             self._failed.pop(key, None)
         if keys:
-            self._index.delete(list(keys))
+            self._index.delete(keys)
             self._dirty = True
-
-    def _generations(self, keys: Sequence[int]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        with self._store.read() as session:
-            for start in range(0, len(keys), _CHUNK):
-                chosen = Document.key.in_(keys[start : start + _CHUNK])
-                rows = session.execute(
-                    select(Document.key, Document.generation).where(chosen, Document.deleted == false())
-                )
-                found.update((key, generation) for key, generation in rows)
-        return found
-
-
-def _unembedded(key: int, generation: int, title: str | None, text: str) -> Unembedded:
-    spans = passages(text)
-    parts = [PassageText(text[start:end], _sentences(text[start:end])) for start, end in spans]
-    if title and title.strip():
-        return Unembedded(key, generation, [(0, 0), *spans], [PassageText(title.strip(), ()), *parts])
-    return Unembedded(key, generation, spans, parts)
 
 
 def _sentences(passage: str) -> list[Span]:
     """The sentences of a passage; none if it is a single one."""
-    found = sentences(passage)
-    return found if len(found) > 1 else []
+    spans = sentences(passage)
+    return spans if len(spans) > 1 else []

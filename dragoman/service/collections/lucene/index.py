@@ -10,6 +10,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Condition, RLock
 from uuid import uuid4
@@ -22,16 +23,9 @@ from dragoman.indexes.errors import IndexClosed, IndexCorrupt
 from dragoman.indexes.lucene.lucene_index import IndexedDocument, LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections.builds import IndexState, OpenIndex
-from dragoman.service.collections.changes import (
-    Change,
-    changes_after,
-    changes_of,
-    database_generation,
-    indexed_documents,
-    purge_tombstones,
-)
-from dragoman.service.collections.unindexed import Unindexed, UnindexedList, isolated, written
-from dragoman.store.database import Store
+from dragoman.service.collections.changes import Feed, indexed_documents
+from dragoman.service.collections.sources import CollectionRecord, SourceDocument, Unindexed, UnindexedList
+from dragoman.service.collections.unindexed import isolated, written
 
 logger = logging.getLogger("dragoman")
 
@@ -50,14 +44,20 @@ class CollectionIndex:
     """
 
     def __init__(
-        self, store: Store, directory: Path, collection_id: int, uid: str, name: str = "", analysis_seconds: float = 60
+        self,
+        feed: Feed,
+        unindexed: UnindexedList,
+        directory: Path,
+        record: CollectionRecord,
+        analysis_seconds: float,
     ) -> None:
-        """``name`` is what people know the collection by, for messages."""
-        self._store = store
-        self.name = name or uid
+        """``analysis_seconds`` is the longest analysis of one document."""
+        self._feed = feed
+        self.unindexed = unindexed
         self.directory = directory
-        self._collection_id = collection_id
-        self._uid = uid
+        self._collection = record.id
+        self._uid = record.uid
+        self.name = record.name
         self._writing = RLock()
         self._users = Condition()
         self._opened: OpenIndex | None = None
@@ -73,9 +73,8 @@ class CollectionIndex:
         self._deleted = False
         self._closing = False
         self._analysis_seconds = analysis_seconds
-        self.unindexed = UnindexedList(store, collection_id)
-        self.made = False
-        """Whether it is of a collection that is being made, and so nobody waits for it."""
+        self.created = True
+        """Whether its collection is there; false while that is being created, so that nobody waits for it."""
         self.behind = False
         """Whether the database has deletions that nobody has applied yet."""
         self.rebuilding = False
@@ -160,7 +159,7 @@ class CollectionIndex:
         """Index what the database has just committed as ``generation``; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
             if generation == self._applied + 1:
-                self.unindexed.put(self._write(self._index(), rows))
+                self.unindexed.put(self._write(self._index(), self._feed.select(rows)))
                 self._applied = generation
             else:  # something was deleted meanwhile
                 self._follow()
@@ -187,9 +186,8 @@ class CollectionIndex:
         Raises:
             Unavailable, NotFound: as :meth:`writing`.
         """
-        changes = changes_of(self._store, [entry.key])
         try:
-            rows, faults = self.analysed(indexed_documents(changes))
+            rows, faults = self.analysed(indexed_documents(self._feed.source.documents([entry.key])))
         except DeadlinePassed:  # the request's; others are tried before it next time
             rows, faults = [], {entry.key: entry.reason}
         with self.writing():
@@ -242,7 +240,7 @@ class CollectionIndex:
                     self._index().stop_writing()  # a Lucene directory has one writer; searches go on
                 else:
                     self._retire()
-                generation = database_generation(self._store, self._collection_id)
+                generation = self._feed.source.collection(self._collection).generation
                 index, outdated = None, ""
                 if not self._damaged:
                     index, outdated = builds.opened(self.directory, self._uid, generation, self.name)
@@ -327,10 +325,7 @@ class CollectionIndex:
 
     def _follow(self) -> None:
         self.behind = False
-        generation = database_generation(self._store, self._collection_id)
-        for changes in changes_after(self._store, self._collection_id, self._applied):
-            self._apply(self._index(), changes)
-        self._applied = generation
+        self._applied = self._feed.replay(self._collection, self._applied, partial(self._apply, self._index()))
 
     def _write(self, index: LuceneIndex, rows: Sequence[IndexRow]) -> dict[int, str]:
         """Write analysed documents; returns the reasons of those that the index refuses, which are not in it then."""
@@ -342,9 +337,9 @@ class CollectionIndex:
             index.delete(list(faults))
         return faults
 
-    def _apply(self, index: LuceneIndex, changes: Sequence[Change]) -> None:
-        deleted = [change.key for change in changes if change.text is None]
-        rows, faults = self.analysed(indexed_documents(changes))
+    def _apply(self, index: LuceneIndex, documents: Sequence[SourceDocument]) -> None:
+        deleted = [document.key for document in documents if document.deleted]
+        rows, faults = self.analysed(indexed_documents(documents))
         faults |= self._write(index, rows)
         if deleted or faults:
             index.delete([*deleted, *faults])
@@ -352,18 +347,11 @@ class CollectionIndex:
         self.unindexed.put(faults, [row.key for row in rows])
 
     def _catch_up(self, index: LuceneIndex, progress: Progress | None = None, after: int | None = None) -> None:
-        done = 0
-        generation = database_generation(self._store, self._collection_id)
         start = index.generation if after is None else after
-        for changes in changes_after(self._store, self._collection_id, start):
-            self._apply(index, changes)
-            done += len(changes)
-            if progress is not None:
-                progress(done)
-        self._applied = generation
-        if after is not None or generation > start:
+        self._applied = self._feed.replay(self._collection, start, partial(self._apply, index), progress)
+        if after is not None or self._applied > start:
             self._commit(index)
-        self._committed = generation
+        self._committed = self._applied
         index.refresh()
 
     def _commit(self, index: LuceneIndex) -> None:
@@ -388,7 +376,7 @@ class CollectionIndex:
 
     def _purge_tombstones(self) -> None:
         if self._purge:
-            purge_tombstones(self._store, self._collection_id, self._committed)
+            self._feed.purge(self._collection, self._committed)
             self._purge = False
 
     @contextmanager

@@ -1,0 +1,1 @@
+"""The documents of collections as the indexes read them, from the database."""
