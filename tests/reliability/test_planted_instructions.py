@@ -83,7 +83,7 @@ class Reads:
         self.batches: list[list[ContextWindow]] = []
         self.found: dict[tuple[int, ...], list[Span]] = {}
         self.scorer: Any = None
-        self._read, self._submit = models.spans, Worker.submit
+        self._read, self._submit = models.find_spans, Worker.submit
         self._queued = self._awaited = 0
         self._changed = Condition()
         monkeypatch.setattr(models, "find_spans", self._spans)
@@ -263,7 +263,7 @@ def test_other_documents_of_a_request_are_read_as_without_it(client: TestClient,
 
 def test_a_planted_instruction_moves_no_other_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: dict[tuple[int, ...], Any] = {}
-    parts_of, judge = list[ContextWindow](), models.judgements
+    parts_of, judge = list[ContextWindow](), models.judge_statements
 
     def noted(scorer: Any, parts: Sequence[ContextWindow]) -> list[Any]:
         found = judge(scorer, parts)

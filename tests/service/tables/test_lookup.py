@@ -56,7 +56,7 @@ def test_many_look_ups_are_refused_and_a_change_of_the_tables_waits_for_none(ana
         terms.keep_only([version(1)], [version(1)])
         analysis.free.set()
         assert [list(one.result().entries) for one in waiting] == [[]] * len(waiting)
-    assert {key[0] for key in terms._kept} <= {1}
+    assert {key[0] for key in terms._cache} <= {1}
 
 
 def test_who_waits_too_long_is_told(analysis: Held) -> None:
