@@ -20,18 +20,18 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from dragoman.door.calls import Call, Name
 from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import Conflict, InvalidRequest, Unavailable, classify
+from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.models.abandoned import finish_computing
 from dragoman.engine.models.tagging import Tagging, tagger_model, tagger_place
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
-from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.collections.schemas import NewCollection
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.collections import NewCollection
 from dragoman.service.search.schemas import SearchRequest
 from dragoman.service.tables.bodies import table_body, term_body, uploaded_body
 from dragoman.service.tagging.schemas import TagRequest

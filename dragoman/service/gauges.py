@@ -9,11 +9,11 @@ from threading import Lock, Thread
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.scoring import Scoring
 from dragoman.engine.observability.metrics import gauge
 from dragoman.engine.tables.snapshot import TableRegistry
-from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.sql.unindexed_documents import counts
+from dragoman.store.collections.unindexed_documents import counts
 from dragoman.store.database import Store
 
 _PROBE_SECONDS = 3.0

@@ -6,6 +6,9 @@ from contextlib import ExitStack
 
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.engine.core.priority import Traffic
+from dragoman.engine.indexing.dense.indexes import DenseIndexes
+from dragoman.engine.indexing.entities import Entities
+from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.loading import has_encoder, has_reranker
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.scoring import LocalScoring, Scoring
@@ -27,14 +30,11 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.service.access.audit import Audit
 from dragoman.service.access.keys import Keys
-from dragoman.service.collections.dense.registry import DenseIndexes
-from dragoman.service.collections.entities import Entities
-from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.service import Collections
-from dragoman.service.collections.sql.database_source import DatabaseSource
 from dragoman.service.gauges import ServiceState
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
+from dragoman.store.collections.database_source import DatabaseSource
+from dragoman.store.collections.service import Collections
 from dragoman.store.data_dir import DataDirectory
 from dragoman.store.database import Store
 from dragoman.store.tables.service import Tables

@@ -14,7 +14,7 @@ from typing import Any
 
 from dragoman.cli import main as command_line
 from dragoman.deadline import check
-from dragoman.service.collections import unindexed
+from dragoman.engine.indexing.lucene import isolation as unindexed
 
 POISONING = [sys.executable, "-m", "tests.service.poisoning"]
 _analysed = unindexed.analyse_documents

@@ -10,8 +10,8 @@ import sys
 
 from dragoman.cli import main as command_line
 from dragoman.engine.models import models
-from dragoman.service.collections import importing
 from dragoman.service.jobs import job_scheduler, submission
+from dragoman.store.collections import importing
 
 SMALL_BATCHES = [sys.executable, "-m", "tests.service.small_batches"]
 

@@ -12,9 +12,9 @@ import pytest
 import uvicorn
 from sqlalchemy import event
 
+from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
-from dragoman.service.collections.builds import IndexState
 from dragoman.service.runtime import Runtime
 from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson

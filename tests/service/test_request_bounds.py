@@ -10,9 +10,9 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter
 
 from dragoman.service.api.routers import ROUTERS
-from dragoman.service.collections.document_line import DocumentLine
 from dragoman.service.jobs.line import _STORED, _Named
 from dragoman.service.worker import endpoints as worker
+from dragoman.store.collections.document_line import DocumentLine
 
 UNBOUNDED = {"DocumentLine.text", "TextBody.text", "DocumentBody.text"}
 """Texts whose limit is that of the line, or of the body."""

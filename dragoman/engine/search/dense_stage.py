@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.indexing.dense.collection import Coverage
+from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.models.models import Models
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.fusion import calibrate
-from dragoman.service.collections.dense.index import Coverage
-from dragoman.service.collections.dense.registry import DenseIndexes
-from dragoman.service.collections.service import CollectionInfo
 
 STAGE = "dense"
 _MOST_FETCHED = 1_000

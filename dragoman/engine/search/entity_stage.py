@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.indexing.entity_names import Mention, folded
+from dragoman.engine.indexing.sources import EntityCoverage, EntitySource
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.response import Entity
 from dragoman.engine.search.room import entity_size
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.lexicon.query import LEAST_PROBABILITY
-from dragoman.service.collections.entity_names import Mention, folded
-from dragoman.service.collections.service import CollectionInfo
-from dragoman.service.collections.sources import EntityCoverage, EntitySource
 
 STAGE = "entities"
 

@@ -14,6 +14,9 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import in_background
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.indexing.lucene.builds import IndexState
+from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.sounds import Sounds
 from dragoman.engine.query.translation import Translated, translate
@@ -23,9 +26,6 @@ from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.service import CollectionInfo
 
 STAGE = "first_stage"
 _STALE = "it lacks the latest changes, or it is of an earlier version and being built anew"

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.core.answer import Degraded
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.tracing import span
@@ -25,8 +27,6 @@ from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics
 from dragoman.lexicon.text.tokens import Token
-from dragoman.service.collections.service import CollectionInfo
-from dragoman.service.collections.texts import StoredText
 
 Permitted = Mapping[int, Sequence[int]]
 """The keys of the documents that a search may find, by the key of their collection."""

@@ -17,6 +17,9 @@ from dragoman.engine.core.priority import Traffic, in_background
 from dragoman.engine.core.stages import optional
 from dragoman.engine.core.trec import RunLine
 from dragoman.engine.core.turns import caller
+from dragoman.engine.indexing.collections import CollectionInfo, SearchedCollections
+from dragoman.engine.indexing.feed import indexed_text
+from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
@@ -42,9 +45,6 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.service import CollectionInfo, Collections
 
 MODEL_METHODS = ("dense", "hybrid")
 """The methods that need the sentence encoder."""
@@ -63,7 +63,7 @@ class Search:
 
     def __init__(
         self,
-        collections: Collections,
+        collections: SearchedCollections,
         indexes: Indexes,
         registry: TableRegistry,
         analysis: Callable[[str], Analysis],

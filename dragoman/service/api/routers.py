@@ -5,7 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from dragoman.service.access.endpoints import router as access
-from dragoman.service.api import collections, health, page
+from dragoman.service.api import health, page
+from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
 from dragoman.service.reasoning.endpoints import router as reasoning
@@ -16,7 +17,7 @@ from dragoman.service.tagging.endpoints import router as tagging
 from dragoman.service.translation.endpoints import router as translation
 
 ROUTERS: tuple[APIRouter, ...] = (
-    collections.router,
+    collections,
     tables,
     search,
     rerank,

@@ -1,5 +1,1 @@
-"""Collections and their documents: the database first, then the Lucene index and the embeddings derived from it."""
-
-from dragoman.service.collections import faults
-
-__all__ = ["faults"]
+"""HTTP of collections and their documents."""

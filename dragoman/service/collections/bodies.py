@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from dragoman.engine.core.errors import NotFound
-from dragoman.service.collections.dense.index import Coverage
-from dragoman.service.collections.dense.registry import DenseIndexes
-from dragoman.service.collections.importing import Imported
-from dragoman.service.collections.service import CollectionInfo, DocumentInfo
-from dragoman.service.collections.sources import EntitySource
-from dragoman.service.schemas.collections import (
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.indexing.dense.collection import Coverage
+from dragoman.engine.indexing.dense.indexes import DenseIndexes
+from dragoman.engine.indexing.sources import EntitySource
+from dragoman.service.collections.schemas import (
     CollectionBody,
     DocumentBody,
     EmbeddingsInfo,
@@ -19,6 +18,8 @@ from dragoman.service.schemas.collections import (
     IndexInfo,
     RejectedLine,
 )
+from dragoman.store.collections.importing import Imported
+from dragoman.store.collections.service import DocumentInfo
 
 
 def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | None:

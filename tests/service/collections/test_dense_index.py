@@ -14,10 +14,10 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
-from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.runtime import Runtime
 from tests.service.modelling import GERMAN, WordEncoder, ask, reasons
 from tests.service.searching import add, crash, running

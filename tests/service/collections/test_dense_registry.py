@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from dragoman.engine.core.errors import TooManyRequests, Unavailable
+from dragoman.engine.indexing import follower
+from dragoman.engine.indexing.dense import indexes as dense_registry
+from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.models import worker
 from dragoman.engine.models.batches import QueueEntry
 from dragoman.engine.settings import Settings
 from dragoman.indexes.dense import index as dense_index
-from dragoman.service.collections import follower
-from dragoman.service.collections.dense import registry as dense_registry
-from dragoman.service.collections.dense.index import Coverage
 from tests.service.collections.test_dense_index import settled
 from tests.service.modelling import GERMAN, WordEncoder, ask
 from tests.service.searching import add, running

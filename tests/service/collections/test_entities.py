@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.indexing import follower
+from dragoman.engine.indexing.sources import EntityCoverage
 from dragoman.engine.models import models
 from dragoman.engine.settings import Settings
-from dragoman.service.collections import follower
-from dragoman.service.collections.sources import EntityCoverage
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import ClientDisconnected, NotFound, NotInstalled, Unavailable
-from dragoman.service.collections.changes import Feed, KeyFilter
-from dragoman.service.collections.follower import FollowedIndex, Follower
-from dragoman.service.collections.sources import CollectionRecord, SourceDocument, Version, Versions
+from dragoman.engine.indexing.feed import Feed, KeyFilter
+from dragoman.engine.indexing.follower import FollowedIndex, Follower
+from dragoman.engine.indexing.sources import CollectionRecord, SourceDocument, Version, Versions
 
 LONG = 60.0
 """Seconds within which what a test waits for comes true, unless the follower is broken."""

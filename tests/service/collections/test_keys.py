@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.engine.indexing.dense.indexes import DenseIndexes
+from dragoman.engine.indexing.entities import Entities
+from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import untranslated
-from dragoman.service.collections.dense.registry import DenseIndexes
-from dragoman.service.collections.entities import Entities
-from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.runtime import Runtime
 from tests.service.collections.test_entities import BusyTagger
 from tests.service.collections.test_entities import tagger as tagger

@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from dragoman.engine.core.errors import NotFound, StorageFull, Unavailable
+from dragoman.engine.indexing.lucene import builds, collection_index
+from dragoman.engine.indexing.lucene.builds import IndexState
+from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
-from dragoman.service.collections import builds
-from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.lucene import index as collection_index
-from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.collections.sql import stored_documents
 from dragoman.service.runtime import Runtime
+from dragoman.store.collections import stored_documents
 from dragoman.store.models import Collection, Document
 from tests.service.searching import add, crash, found, running
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.engine.core.errors import NotFound
+from dragoman.engine.indexing.lucene import isolation as unindexed
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis import pipeline
 from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
-from dragoman.service.collections import unindexed
 from dragoman.store.models import now
 from tests.service.searching import add, found, running
 from tests.service.serving import wait_for

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import update
 
 from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.indexing.lucene.builds import IndexState
+from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.settings import Settings
-from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
 from dragoman.store.models import TableEntry

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.indexing.stored_text import BEGINNING
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
-from dragoman.service.collections.texts import BEGINNING
 from dragoman.service.runtime import Runtime
 from dragoman.store.tables.patching import Patch, Removal
 from dragoman.store.tables.service import Upload

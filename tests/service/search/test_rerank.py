@@ -21,9 +21,9 @@ from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import WordAnalysis
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
-from dragoman.service.collections.service import Collections
 from dragoman.service.runtime import Runtime
 from dragoman.service.search.schemas import SearchRequest
+from dragoman.store.collections.service import Collections
 from dragoman.store.tables.service import Upload
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.serving import wait_for

@@ -8,6 +8,7 @@ from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.stages import optional
+from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
 from dragoman.engine.search.response import (
     Fusion,
@@ -22,7 +23,6 @@ from dragoman.engine.search.shown.evidence import Evidence, Shown, beginning, of
 from dragoman.engine.search.shown.places import Work
 from dragoman.lexicon.text.passages import Span
 from dragoman.lexicon.text.tokens import Token
-from dragoman.service.collections.texts import StoredText
 
 STAGE = "highlights"
 

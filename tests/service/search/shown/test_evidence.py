@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.engine.indexing.feed import indexed_text
+from dragoman.engine.indexing.stored_text import BEGINNING, StoredText
 from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
@@ -20,8 +22,6 @@ from dragoman.indexes.explanation import Statistics, rarity
 from dragoman.lexicon.query import monolingual
 from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
-from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.texts import BEGINNING, StoredText
 from tests.service.search.shown.test_snippets import GLUE, WORDS
 
 NEVER = {"de": "nirgendwo", "fr": "nullepart", "el": "πουθενα", "ru": "нигде", "ar": "لامكان", "hi": "कहींनहीं"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dragoman.service.collections.sources import IndexSource
-from dragoman.service.collections.sql.stored_documents import StoredDocuments
-from dragoman.service.collections.sql.stored_entities import StoredEntities
-from dragoman.service.collections.sql.unindexed_documents import UnindexedDocuments
+from dragoman.engine.indexing.sources import IndexSource
+from dragoman.store.collections.stored_documents import StoredDocuments
+from dragoman.store.collections.stored_entities import StoredEntities
+from dragoman.store.collections.unindexed_documents import UnindexedDocuments
 
 
 class DatabaseSource(StoredDocuments, StoredEntities, IndexSource):

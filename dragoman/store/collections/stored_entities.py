@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
-from dragoman.service.collections.entity_names import Mention, forms, sounds_like, sounds_of
-from dragoman.service.collections.sources import EntityCoverage, EntitySource, SourceDocument
-from dragoman.service.collections.sql.stored_documents import DOCUMENT, StoredCollections
+from dragoman.engine.indexing.entity_names import Mention, forms, sounds_like, sounds_of
+from dragoman.engine.indexing.sources import EntityCoverage, EntitySource, SourceDocument
+from dragoman.store.collections.stored_documents import DOCUMENT, StoredCollections
 from dragoman.store.models import Collection as CollectionRow
 from dragoman.store.models import Document, DocumentEntities, EntityName
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, false, func, insert, select
 
-from dragoman.service.collections.sources import Unindexed, UnindexedList
+from dragoman.engine.indexing.sources import Unindexed, UnindexedList
 from dragoman.store.database import Store
 from dragoman.store.models import Document, UnindexedDocument, now
 

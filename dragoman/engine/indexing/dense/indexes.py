@@ -16,15 +16,15 @@ from threading import Lock
 from typing import Any
 
 from dragoman.engine.core.errors import ClientDisconnected, NotFound, TooManyRequests, Unavailable
+from dragoman.engine.indexing.dense.collection import Coverage, DenseCollection, Unembedded
+from dragoman.engine.indexing.feed import Feed, KeyFilter
+from dragoman.engine.indexing.follower import FollowedIndex, Follower
+from dragoman.engine.indexing.sources import CollectionRecord, DocumentSource
 from dragoman.engine.models.encoding import Embedding, EncoderInfo
 from dragoman.engine.models.models import Embed, Models
 from dragoman.engine.models.worker import Cancelled
 from dragoman.indexes.dense.file import DenseHeader, read_header
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.service.collections.changes import Feed, KeyFilter
-from dragoman.service.collections.dense.index import Coverage, DenseCollection, Unembedded
-from dragoman.service.collections.follower import FollowedIndex, Follower
-from dragoman.service.collections.sources import CollectionRecord, DocumentSource
 
 logger = logging.getLogger("dragoman")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from dragoman.deadline import check
-from dragoman.service.collections.sources import TextSource
+from dragoman.engine.indexing.sources import TextSource
 
 BEGINNING = 20_000
 """How much is read of the text of each document, in code points; a longer one is read in parts."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from dragoman.engine.indexing.sources import DocumentSource, SourceDocument, Versions
 from dragoman.indexes.documents import IndexedDocument
-from dragoman.service.collections.sources import DocumentSource, SourceDocument, Versions
 
 KeyFilter = Callable[[int], bool]
 

@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 from dragoman.engine.core.errors import InvalidRequest, NotFound, ServiceError, classify
 from dragoman.engine.core.json import memory_of
 from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
+from dragoman.engine.indexing.feed import indexed_text
+from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpack
 from dragoman.indexes.documents import IndexedDocument, IndexRow
-from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
-from dragoman.service.collections.lucene.index import CollectionIndex
+from dragoman.store.collections.document_line import DocumentLine, other_form, parse_document, peeked
 from dragoman.store.database import Store
 from dragoman.store.line import LineRejected
 from dragoman.store.models import Collection, Document

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.indexing.feed import Feed
+from dragoman.engine.indexing.sources import CollectionRecord, SourceDocument, Version
 from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
 from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
 from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.lexicon.text.passages import Span, passages, sentences
-from dragoman.service.collections.changes import Feed
-from dragoman.service.collections.sources import CollectionRecord, SourceDocument, Version
 
 logger = logging.getLogger("dragoman")
 

@@ -17,15 +17,15 @@ from uuid import uuid4
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.errors import NotFound, Unavailable, classify
+from dragoman.engine.indexing.feed import Feed, indexed_documents
+from dragoman.engine.indexing.lucene import builds
+from dragoman.engine.indexing.lucene.builds import IndexState, OpenIndex
+from dragoman.engine.indexing.lucene.isolation import isolated, written
+from dragoman.engine.indexing.sources import CollectionRecord, SourceDocument, Unindexed, UnindexedList
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
 from dragoman.indexes.lucene.lucene_index import IndexedDocument, LuceneIndex
-from dragoman.service.collections import builds
-from dragoman.service.collections.builds import IndexState, OpenIndex
-from dragoman.service.collections.changes import Feed, indexed_documents
-from dragoman.service.collections.sources import CollectionRecord, SourceDocument, Unindexed, UnindexedList
-from dragoman.service.collections.unindexed import isolated, written
 
 logger = logging.getLogger("dragoman")
 

@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, and_, delete, select
@@ -16,20 +15,21 @@ from sqlalchemy.orm import InstrumentedAttribute
 from dragoman.deadline import DeadlinePassed, check
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, classify
 from dragoman.engine.core.names import check_name, is_name
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.indexing.dense.indexes import DenseIndexes
+from dragoman.engine.indexing.entities import Entities
+from dragoman.engine.indexing.lucene.builds import IndexState
+from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
+from dragoman.engine.indexing.lucene.indexes import Indexes
+from dragoman.engine.indexing.sources import Unindexed
+from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.models.tagging import tagger_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.languages import check_language
-from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.dense.registry import DenseIndexes
-from dragoman.service.collections.entities import Entities
-from dragoman.service.collections.importing import DocumentImport, Imported
-from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.sources import Unindexed
-from dragoman.service.collections.sql.stored_documents import StoredDocuments
-from dragoman.service.collections.sql.unindexed_documents import counts
-from dragoman.service.collections.texts import StoredText
+from dragoman.store.collections.importing import DocumentImport, Imported
+from dragoman.store.collections.stored_documents import StoredDocuments
+from dragoman.store.collections.unindexed_documents import counts
 from dragoman.store.database import Store
 from dragoman.store.models import Collection, Document, now
 
@@ -42,24 +42,6 @@ _EXPORTED = 100
 """Documents that an export reads at a time."""
 
 _ALL = select(Collection).order_by(Collection.name)
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionInfo:
-    """The state of a collection at one moment; ``index_generation`` is -1 before the index is open."""
-
-    key: int
-    name: str
-    language: str
-    description: str | None
-    documents: int
-    generation: int
-    index_state: str
-    index_generation: int
-    languages: tuple[str, ...]
-    entities: bool
-    """Whether names are found in its documents."""
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

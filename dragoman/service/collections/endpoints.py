@@ -13,15 +13,7 @@ from dragoman.engine.models.worker import Cancelled
 from dragoman.files.streams import gzip_stream
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
-from dragoman.service.collections.importing import Imported
-from dragoman.service.http.bodies import (
-    StrictRoute,
-    check_media_type,
-    content_gzip,
-)
-from dragoman.service.http.streaming import work_on_upload
-from dragoman.service.http.threads import Threads
-from dragoman.service.schemas.collections import (
+from dragoman.service.collections.schemas import (
     UNINDEXED_LISTED,
     CollectionBody,
     CollectionList,
@@ -32,6 +24,14 @@ from dragoman.service.schemas.collections import (
     UnindexedBody,
     UnindexedList,
 )
+from dragoman.service.http.bodies import (
+    StrictRoute,
+    check_media_type,
+    content_gzip,
+)
+from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.http.threads import Threads
+from dragoman.store.collections.importing import Imported
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from threading import Lock, Thread
 
 from dragoman.engine.core.errors import NotFound, classify
-from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.changes import Feed, KeyFilter
-from dragoman.service.collections.follower import FollowedIndex, Follower
-from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.collections.sources import CollectionRecord, IndexSource
+from dragoman.engine.indexing.feed import Feed, KeyFilter
+from dragoman.engine.indexing.follower import FollowedIndex, Follower
+from dragoman.engine.indexing.lucene.builds import IndexState
+from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
+from dragoman.engine.indexing.sources import CollectionRecord, IndexSource
 
 logger = logging.getLogger("dragoman")
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from dragoman.deadline import check
 from dragoman.engine.core.errors import NotFound
-from dragoman.service.collections.sources import (
+from dragoman.engine.indexing.sources import (
     CollectionRecord,
     CollectionSource,
     DocumentSource,
@@ -19,7 +19,7 @@ from dragoman.service.collections.sources import (
     Version,
     Versions,
 )
-from dragoman.service.collections.texts import BEGINNING, StoredText
+from dragoman.engine.indexing.stored_text import BEGINNING, StoredText
 from dragoman.store.database import Store
 from dragoman.store.models import Collection, Document
 

@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dragoman.engine.core.errors import ClientDisconnected, NotFound, TooManyRequests, Unavailable
+from dragoman.engine.indexing.entity_names import Mention, MentionField
+from dragoman.engine.indexing.feed import KeyFilter
+from dragoman.engine.indexing.follower import FollowedIndex, Follower
+from dragoman.engine.indexing.sources import EntitySource, SourceDocument
 from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.tagging import Tagging
-from dragoman.service.collections.changes import KeyFilter
-from dragoman.service.collections.entity_names import Mention, MentionField
-from dragoman.service.collections.follower import FollowedIndex, Follower
-from dragoman.service.collections.sources import EntitySource, SourceDocument
 
 logger = logging.getLogger("dragoman")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from dragoman.service.collections.entity_names import Mention
+from dragoman.engine.indexing.entity_names import Mention
 
 
 @dataclass(frozen=True, slots=True)

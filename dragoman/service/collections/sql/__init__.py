@@ -1,1 +1,0 @@
-"""The documents of collections as the indexes read them, from the database."""

@@ -1,0 +1,1 @@
+"""Collections and their documents in the database, which come before the indexes that follow them."""
