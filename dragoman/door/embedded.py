@@ -31,11 +31,11 @@ from dragoman.service.collections.schemas import NewCollection
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
-from dragoman.service.runtime import Runtime
 from dragoman.service.search.schemas import SearchRequest
 from dragoman.service.tables.bodies import table_body, term_body, uploaded_body
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
+from dragoman.store.library import Library
 from dragoman.store.tables.service import Upload
 from dragoman.store.tables.table_reader import ReadAs
 from dragoman.store.validation import describe
@@ -62,12 +62,12 @@ class Embedded:
             if temporary is not None:
                 opened.enter_context(temporary)
             try:
-                self._runtime = Runtime(settings)
+                self._library = Library(settings)
             except Conflict as fault:
                 raise Conflict(f"{fault}; dragoman.connect(URL) is the way to a service that has it open") from fault
             opened.callback(finish_computing)  # or the end of the program would stop a thread inside of torch
-            opened.callback(self._runtime.close)
-            self._runtime.start(serving=background, jobs=False)
+            opened.callback(self._library.close)
+            self._library.start(serving=background)
             jvm.run(bool)  # Java ends with the interpreter, and what is registered after its start comes before that
             self._opened = opened.pop_all()
         atexit.register(self.close)  # or threads that compute would be stopped inside of the models
@@ -80,16 +80,16 @@ class Embedded:
             "collections": self._collections,
             "create_collection": self._create_collection,
             "get_collection": lambda call: self._collection(call.place["name"]),
-            "delete_collection": lambda call: self._runtime.collections.delete(call.place["name"]),
+            "delete_collection": lambda call: self._library.collections.delete(call.place["name"]),
             "add_documents": self._add_documents,
-            "export_documents": lambda call: self._runtime.collections.export(call.place["name"]),
+            "export_documents": lambda call: self._library.collections.export(call.place["name"]),
             "get_document": self._document,
             "delete_document": self._delete_document,
             "tables": self._tables,
             "add_table": self._add_table,
-            "get_table": lambda call: _dump(table_body(self._runtime.tables.get(call.place["name"]))),
+            "get_table": lambda call: _dump(table_body(self._library.tables.get(call.place["name"]))),
             "activate_table": self._activate_table,
-            "deactivate_table": lambda call: _dump(table_body(self._runtime.tables.deactivate(call.place["name"]))),
+            "deactivate_table": lambda call: _dump(table_body(self._library.tables.deactivate(call.place["name"]))),
             "delete_table_version": self._delete_table_version,
             "look_up": self._look_up,
         }
@@ -129,18 +129,18 @@ class Embedded:
     def _search(self, call: Call[Any]) -> Any:
         request = _body(SearchRequest, call)
         if not self._background and request.method is None:
-            keys = [info.key for info in self._runtime.collections.chosen(request.collections)]
+            keys = [info.key for info in self._library.collections.chosen(request.collections)]
             with suppress(Unavailable):  # then the default is a method without embeddings
-                self._runtime.dense.open_present(keys)
-        return fields_of(self._runtime.search.search(request.as_query(), uuid4().hex))
+                self._library.dense.open_present(keys)
+        return fields_of(self._library.search.search(request.as_query(), uuid4().hex))
 
     def _ask(self, call: Call[Any]) -> Any:
-        return fields_of(self._runtime.qa.answer(_body(QaRequest, call).as_query(), uuid4().hex))
+        return fields_of(self._library.qa.answer(_body(QaRequest, call).as_query(), uuid4().hex))
 
     def _rank(self, call: Call[Any]) -> Any:
         body = _body(RerankV1, call)
         until = self._until()
-        begun = self._runtime.rerank_requests.begin(body.as_query(), body.texts())
+        begun = self._library.rerank_requests.begin(body.as_query(), body.texts())
         scores = begun.pending.result(until)
         ranking = begun.ranking(scores, raw=bool(body.raw_scores))
         check_scored(ranking, len(scores.values))
@@ -148,7 +148,7 @@ class Embedded:
 
     def _translate(self, call: Call[Any]) -> Any:
         body = _body(TranslateRequest, call)
-        translations, until = self._runtime.translations, self._until()
+        translations, until = self._library.translations, self._until()
         translations.check_configured()
         translations.check(body.all)
         info = self._model("translator", until)
@@ -162,68 +162,68 @@ class Embedded:
 
     def _tag(self, call: Call[Any]) -> Any:
         body, until = _body(TagRequest, call), self._until()
-        tagger_place(self._runtime.settings, body.task)
+        tagger_place(self._library.settings, body.task)
         self._model(tagger_model(body.task), until)
-        underway = Tagging(self._runtime.models.worker, body.task, body.texts)
+        underway = Tagging(self._library.models.worker, body.task, body.texts)
         _wait(underway.futures, until)
         return {"results": [[asdict(tag) for tag in tags] for tags in underway.results()]}
 
     def _until(self) -> float:
-        return time.monotonic() + self._runtime.settings.worker.worker_seconds
+        return time.monotonic() + self._library.settings.worker.worker_seconds
 
     def _model(self, name: str, until: float) -> Any:
-        info = self._runtime.models.description(name)
+        info = self._library.models.description(name)
         if info is None:
-            futures = self._runtime.models.load(name)
+            futures = self._library.models.load(name)
             _wait(futures, until)
             info = futures[0].result()
         return info
 
     def _collections(self, call: Call[Any]) -> Any:
-        failed = self._runtime.collections.unindexed_counts()
-        return {"collections": [self._dump_collection(info, failed) for info in self._runtime.collections.all()]}
+        failed = self._library.collections.unindexed_counts()
+        return {"collections": [self._dump_collection(info, failed) for info in self._library.collections.all()]}
 
     def _create_collection(self, call: Call[Any]) -> Any:
         new = _body(NewCollection, call)
-        collection = self._runtime.collections.create(
+        collection = self._library.collections.create(
             new.name, new.language, new.description, new.late_interaction, new.entities
         )
         return self._collection(collection.name)
 
     def _collection(self, name: str) -> Any:
-        info = self._runtime.collections.get(name)
-        return self._dump_collection(info, self._runtime.collections.unindexed_counts(info.key))
+        info = self._library.collections.get(name)
+        return self._dump_collection(info, self._library.collections.unindexed_counts(info.key))
 
     def _dump_collection(self, info: CollectionInfo, failed: Mapping[int, int]) -> Any:
-        return _dump(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.source))
+        return _dump(collection_body(info, failed.get(info.key, 0), self._library.dense, self._library.source))
 
     def _add_documents(self, call: Call[Any]) -> Any:
-        imported = self._runtime.collections.import_documents(call.place["name"], iter(call.body or ()))
+        imported = self._library.collections.import_documents(call.place["name"], iter(call.body or ()))
         return _dump(import_body(imported))
 
     def _document(self, call: Call[Any]) -> Any:
         name = call.place["name"]
-        return _dump(document_body(name, self._runtime.collections.document(name, call.place["id"])))
+        return _dump(document_body(name, self._library.collections.document(name, call.place["id"])))
 
     def _delete_document(self, call: Call[Any]) -> None:
-        self._runtime.collections.delete_document(call.place["name"], call.place["id"])
+        self._library.collections.delete_document(call.place["name"], call.place["id"])
 
     def _tables(self, call: Call[Any]) -> Any:
-        return {"tables": [_dump(table_body(info)) for info in self._runtime.tables.all()]}
+        return {"tables": [_dump(table_body(info)) for info in self._library.tables.all()]}
 
     def _add_table(self, call: Call[Any]) -> Any:
         upload = _upload(call.place["name"], call.fields)
-        return _dump(uploaded_body(upload, self._runtime.tables.upload(upload, iter(call.body or ()))))
+        return _dump(uploaded_body(upload, self._library.tables.upload(upload, iter(call.body or ()))))
 
     def _activate_table(self, call: Call[Any]) -> Any:
-        return _dump(table_body(self._runtime.tables.activate(call.place["name"], int(call.place["version"]))))
+        return _dump(table_body(self._library.tables.activate(call.place["name"], int(call.place["version"]))))
 
     def _delete_table_version(self, call: Call[Any]) -> None:
-        self._runtime.tables.delete(call.place["name"], int(call.place["version"]))
+        self._library.tables.delete(call.place["name"], int(call.place["version"]))
 
     def _look_up(self, call: Call[Any]) -> Any:
         name, term = call.place["name"], call.place["term"]
-        return _dump(term_body(term, self._runtime.tables.look_up(name, term, call.fields.get("version"))))
+        return _dump(term_body(term, self._library.tables.look_up(name, term, call.fields.get("version"))))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import httpx
 from rich.progress import Progress
 
 from dragoman.engine.core.trec import TREC_TYPE
-from dragoman.service.search.endpoints import DEGRADED_HEADER
+from dragoman.service.http.middleware import DEGRADED_HEADER
 from dragoman_lab.evaluation.benchmark import BenchmarkError
 from dragoman_lab.evaluation.serving import TableFile, post, require_success, serve_temporarily
 

@@ -11,7 +11,6 @@ from fastapi.responses import StreamingResponse
 from dragoman.engine.core.names import ID_CHARS
 from dragoman.engine.models.worker import Cancelled
 from dragoman.files.streams import gzip_stream
-from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.schemas import (
     UNINDEXED_LISTED,
@@ -25,26 +24,18 @@ from dragoman.service.collections.schemas import (
     UnindexedList,
 )
 from dragoman.service.http.bodies import (
+    NDJSON_TYPES,
     StrictRoute,
     check_media_type,
     content_gzip,
 )
+from dragoman.service.http.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.http.threads import Threads
 from dragoman.store.collections.importing import Imported
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 
-NDJSON_TYPES = (
-    "application/x-ndjson",
-    "application/ndjson",
-    "application/jsonl",
-    "application/x-jsonlines",
-    "application/json-lines",
-    "application/gzip",
-    "application/x-gzip",
-    "application/octet-stream",
-)
 
 _LINE_SCHEMA = {
     "type": "object",

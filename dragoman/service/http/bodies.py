@@ -21,6 +21,18 @@ from dragoman.engine.settings import Settings
 from dragoman.service.http.streaming import BodyStream
 from dragoman.store.validation import describe
 
+NDJSON_TYPES = (
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/json-lines",
+    "application/gzip",
+    "application/x-gzip",
+    "application/octet-stream",
+)
+"""Media types in which lines of JSON are sent."""
+
 _READ_AT_ONCE = 64 * 1024
 _VALUES_AT_ONCE = 500
 """Bodies below so many bytes, and values, are read on the event loop, which is quicker than another thread."""

@@ -25,6 +25,10 @@ _LOGGED = ("key_id", "degraded", "query")
 """Attributes of the request's state that endpoints set for its log line."""
 
 
+DEGRADED_HEADER = "X-Dragoman-Degraded"
+"""The degraded stages of an answer whose form has no room for them, as JSON."""
+
+
 def note_degraded(request: Request, degraded: Sequence[Degraded]) -> None:
     """Name the degraded stages and their causes in the request's log line."""
     request.state.degraded = sorted({f"{note.stage}:{note.cause}" for note in degraded})

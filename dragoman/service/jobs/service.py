@@ -111,10 +111,6 @@ class Jobs:
         """
         return self._jobs.all(limit, after, key_id)
 
-    def pinned_by(self, version: int) -> str | None:
-        """The unfinished job that needs a table version, in words, or None."""
-        return self._jobs.pinned_by(version)
-
     def cancel(self, id: str) -> JobInfo:
         """Have a job stop; what is done of it stays.
 

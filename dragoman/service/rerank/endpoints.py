@@ -12,15 +12,15 @@ from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.rerank.request import Ranking
 from dragoman.engine.settings import Settings
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.errors import request_id
+from dragoman.service.http.middleware import DEGRADED_HEADER
 from dragoman.service.http.threads import Threads
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
 from dragoman.service.rerank.schemas import Rank, RerankAnswerV1, RerankAnswerV2, RerankTei, RerankV1, RerankV2
 from dragoman.service.runtime import Runtime
-from dragoman.service.search.endpoints import DEGRADED_HEADER
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 

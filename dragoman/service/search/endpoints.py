@@ -12,16 +12,14 @@ from dragoman.engine.core.answer import Degraded, as_json, fields_of
 from dragoman.engine.core.trec import TREC_TYPE, one_collection, trec_run
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.search.response import SearchResponse
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.errors import request_id
-from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.middleware import DEGRADED_HEADER, note_degraded
 from dragoman.service.http.threads import Threads
 from dragoman.service.search.schemas import SearchRequest
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])
-
-DEGRADED_HEADER = "X-Dragoman-Degraded"
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {

@@ -1,1 +1,1 @@
-"""The worker process: what it serves by HTTP, and how a service calls it."""
+"""HTTP of a worker process, which computes for services."""

@@ -33,7 +33,7 @@ from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.worker.wire import ModelBody, ScoreBody, ScoresBody
+from dragoman.service.remote.wire import ModelBody, ScoreBody, ScoresBody
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from dragoman.ranking.about import HybridAbout, RerankerAbout
-from dragoman.service.worker.wire import ModelBody, ScoreBody
+from dragoman.service.remote.wire import ModelBody, ScoreBody
 from dragoman.store.validation import describe
 
 ABOUT = RerankerAbout("a", "forward", True, 0.75, ["en-de"])

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.service.worker.remote_scoring import _worker_error
+from dragoman.service.remote.remote_scoring import _worker_error
 from tests.service.api.errorbody import check_error
 from tests.service.forking import Forked
 from tests.service.serving import Server, environment, module_of, server, wait_for

@@ -22,7 +22,7 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.ranking import scoring
 from dragoman.service.app import create_app
-from dragoman.service.worker.wire import ScoreBody
+from dragoman.service.remote.wire import ScoreBody
 from tests.service.inference.test_worker_process import Worker
 from tests.service.serving import COMMAND, server
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache, partial
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, Any, Protocol, Self, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -17,13 +17,18 @@ from dragoman.engine.settings import Settings
 from dragoman.service.access.audit import Actor, Recording
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.http.errors import request_id
-from dragoman.service.qa.schemas import QaRequest
-from dragoman.service.rerank.schemas import RerankTei, RerankV1, RerankV2
 from dragoman.service.runtime import Runtime
-from dragoman.service.search.schemas import SearchRequest
 
 _Result = TypeVar("_Result")
-_Asking = TypeVar("_Asking", bound="SearchRequest | QaRequest | RerankV1 | RerankV2 | RerankTei")
+_Asking = TypeVar("_Asking", bound="_OfReaders")
+
+
+class _OfReaders(Protocol):
+    """A body that may name the languages of those who ask."""
+
+    reader_languages: list[str] | None
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self: ...
 
 
 async def _runtime(request: Request) -> Runtime:
@@ -66,7 +71,7 @@ async def _check_parameters(request: Request) -> None:
 def with_readers(body: _Asking, request: Request, settings: Settings) -> _Asking:
     """The body with the readers' languages; what the browser accepts counts where neither it nor a setting has them."""
     readers = readers_of(body.reader_languages, settings.search.readers, request.headers.get("accept-language"))
-    return cast("_Asking", body.model_copy(update={"reader_languages": readers or None}))
+    return body.model_copy(update={"reader_languages": readers or None})
 
 
 KNOWN_PARAMETERS = Depends(_check_parameters)

@@ -26,7 +26,7 @@ from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability import tracing
 from dragoman.engine.observability.logs import request_id
 from dragoman.ranking.about import RerankerAbout
-from dragoman.service.worker.wire import ModelBody, ScoreBody, ScoresBody
+from dragoman.service.remote.wire import ModelBody, ScoreBody, ScoresBody
 
 B = TypeVar("B", bound=BaseModel)
 

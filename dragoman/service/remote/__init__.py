@@ -1,0 +1,1 @@
+"""Scoring by a worker process: what is sent, and who sends it."""
