@@ -18,8 +18,13 @@ ALLOWED = {
     "dragoman/cli": {"data"},
     "dragoman_lab": {"data"},
     "dragoman/engine/search/response.py": {"value"},
+    "dragoman/backbone/deltas/low_rank.py": {"own"},
+    "dragoman/reasoning/structured_encoder.py": {"own"},
+    "dragoman/lexicon/alignment/corpus.py": {"kept"},
+    "dragoman_lab/reasoning/examples.py": {"known"},
 }
-"""By the beginning of a path: ``data`` is the name of an option of commands, ``value`` of a field of answers."""
+"""By the beginning of a path: names of options (``data``), of fields of answers, and of keys in weights and files."""
+VERBS = frozenset({"embed", "feed"})
 ATTENTION = "value"
 """The value of attention, beside query and key; and what a validator of pydantic is given."""
 PARTICIPLES = frozenset(
@@ -48,7 +53,7 @@ def participles(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             name = node.name.strip("_")
             decorators = {ast.unparse(decorator).split(".")[-1] for decorator in node.decorator_list}
-            bare = "_" not in name and (name.endswith("ed") or name in PARTICIPLES)
+            bare = name not in VERBS and "_" not in name and (name.endswith("ed") or name in PARTICIPLES)
             if bare and not decorators & {"property", "cached_property", "setter"}:
                 yield node.lineno, node.name
 

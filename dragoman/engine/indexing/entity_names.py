@@ -31,7 +31,7 @@ class Mention:
     score: float
 
 
-def folded(name: str, language: str) -> str:
+def fold_name(name: str, language: str) -> str:
     """A name as it is compared, and as tables have it: its folded words, one space between them."""
     return " ".join(_WORD.findall(fold(name, language)))
 
@@ -46,19 +46,19 @@ def forms(names: Iterable[tuple[str, str]], language: str) -> Iterator[tuple[str
 
     A person is also found by each word of the name. A form without a skeleton has "".
     """
-    found: dict[str, None] = {}
+    distinct_forms: dict[str, None] = {}
     for text, label in names:
-        whole = folded(text, language)
-        found[whole] = None
+        whole = fold_name(text, language)
+        distinct_forms[whole] = None
         if label == PERSON:
-            found |= dict.fromkeys(word for word in whole.split() if len(word) > 1)
-    for form in found:
+            distinct_forms |= dict.fromkeys(word for word in whole.split() if len(word) > 1)
+    for form in distinct_forms:
         if form:
             yield from ((form, sound) for sound in sounds_of(form) or [""])
 
 
-def sounds_like(form: str, wanted: str) -> bool:
+def sounds_like(form: str, other: str) -> bool:
     """Whether two folded names are one in two scripts; within one script, names that sound alike are different."""
-    if bool(_LATIN.match(form)) == bool(_LATIN.match(wanted)):
+    if bool(_LATIN.match(form)) == bool(_LATIN.match(other)):
         return False
-    return similarity(form.replace(" ", ""), wanted.replace(" ", "")) >= LEAST_SIMILARITY
+    return similarity(form.replace(" ", ""), other.replace(" ", "")) >= LEAST_SIMILARITY

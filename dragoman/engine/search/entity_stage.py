@@ -8,7 +8,7 @@ from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.indexing.collections import CollectionInfo
-from dragoman.engine.indexing.entity_names import Mention, folded
+from dragoman.engine.indexing.entity_names import Mention, fold_name
 from dragoman.engine.indexing.sources import EntityCoverage, EntitySource
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.response import Entity
@@ -38,7 +38,7 @@ class EntityStage:
         if request.entities is None:
             return
         for place, name in enumerate(request.entities):
-            if not folded(name, language):
+            if not fold_name(name, language):
                 raise InvalidRequest(f"entities[{place}]: {name!r} has no letter")
         without = [collection.name for collection in retrieval.collections if not collection.entities]
         if without and (request.collections is not None or len(without) == len(retrieval.collections)):
@@ -59,9 +59,11 @@ class EntityStage:
                 entry.term
                 for view in views
                 if view is not None
-                for entry in view.surface.translations(folded(name, language), least_backward=LEAST_PROBABILITY)
+                for entry in view.surface.translations(fold_name(name, language), least_backward=LEAST_PROBABILITY)
             }
-            folded_names = {folded(name, searched_language) for searched_language in (language, *collection.languages)}
+            folded_names = {
+                fold_name(name, searched_language) for searched_language in (language, *collection.languages)
+            }
             keys_of_names.append(self._entities.holding(collection.key, folded_names, translations))
         return set.intersection(*keys_of_names)
 

@@ -24,29 +24,31 @@ from dragoman.store.collections.service import DocumentInfo
 
 def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | None:
     try:
-        found = dense.coverage(info.key)
-        if found is None:
+        coverage = dense.coverage(info.key)
+        if coverage is None:
             if not dense.is_embedded(info.key):
                 return None
-            found = Coverage(missing=info.documents, failed=0, total=info.documents)
+            coverage = Coverage(missing=info.documents, failed=0, total=info.documents)
     except NotFound:  # deleted meanwhile
         return None
-    state: Literal["building", "complete"] = "complete" if found.missing == found.failed else "building"
+    state: Literal["building", "complete"] = "complete" if coverage.missing == coverage.failed else "building"
     return EmbeddingsInfo(
         state=state,
-        embedded=found.total - found.missing,
-        failed=found.failed,
-        total=found.total,
-        late_interaction=found.states,
+        embedded=coverage.total - coverage.missing,
+        failed=coverage.failed,
+        total=coverage.total,
+        late_interaction=coverage.states,
     )
 
 
 def _entities(info: CollectionInfo, entities: EntitySource) -> EntitiesInfo | None:
     if not info.entities:
         return None
-    found = entities.entity_coverage(info.key)
-    state: Literal["building", "complete"] = "complete" if found.tagged + found.failed == found.total else "building"
-    return EntitiesInfo(state=state, tagged=found.tagged, failed=found.failed, total=found.total)
+    coverage = entities.entity_coverage(info.key)
+    state: Literal["building", "complete"] = (
+        "complete" if coverage.tagged + coverage.failed == coverage.total else "building"
+    )
+    return EntitiesInfo(state=state, tagged=coverage.tagged, failed=coverage.failed, total=coverage.total)
 
 
 def collection_body(info: CollectionInfo, failed: int, dense: DenseIndexes, entities: EntitySource) -> CollectionBody:
@@ -69,7 +71,7 @@ def import_body(done: Imported) -> ImportBody:
     return ImportBody(
         accepted=done.accepted,
         replaced=done.replaced,
-        rejected=[RejectedLine(line=one.line, id=one.id, reason=one.reason) for one in done.rejected],
+        rejected=[RejectedLine(line=entry.line, id=entry.id, reason=entry.reason) for entry in done.rejected],
         generation=done.generation,
     )
 

@@ -102,7 +102,7 @@ def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordD
 @router.get("/{name}/unindexed")
 def list_unindexed(name: CollectionName, runtime: RuntimeDep) -> UnindexedList:
     """The documents that could not be indexed. No search finds them; each can be read and deleted like any other."""
-    documents, total = runtime.collections.unindexed(name, UNINDEXED_LISTED)
+    documents, total = runtime.collections.list_unindexed(name, UNINDEXED_LISTED)
     listed = [UnindexedBody(id=document.id, reason=document.reason, at=document.at) for document in documents]
     return UnindexedList(documents=listed, total=total)
 

@@ -53,11 +53,11 @@ def _check_address(id: str) -> str:
     return id
 
 
-def _check_value(value: Any) -> Any:
-    check_value(value)
-    if (values := count_values(value)) > METADATA_VALUES:
+def _check_metadata(metadata: Any) -> Any:
+    check_value(metadata)
+    if (values := count_values(metadata)) > METADATA_VALUES:
         raise ValueError(f"holds {values} values and names of fields; at most {METADATA_VALUES} are allowed")
-    return value
+    return metadata
 
 
 DocumentId = Annotated[LineId, AfterValidator(_check_address)]
@@ -77,7 +77,7 @@ class DocumentLine(Body):
     ] = None
     language: LanguageCode | None = None
     metadata: Annotated[
-        Annotated[dict[str, Any], Field(max_length=METADATA_VALUES)] | None, BeforeValidator(_check_value)
+        Annotated[dict[str, Any], Field(max_length=METADATA_VALUES)] | None, BeforeValidator(_check_metadata)
     ] = None
 
 
@@ -87,11 +87,11 @@ def parse_document(line: bytes, depth: int) -> DocumentLine:
     Raises:
         LineRejected: not JSON, an unknown, missing or wrong field, or what cannot be stored.
     """
-    value = parse_object(line, depth)
+    fields = parse_object(line, depth)
     try:
-        return DocumentLine.model_validate(value)
+        return DocumentLine.model_validate(fields)
     except ValidationError as fault:
-        raise LineRejected(describe(fault.errors()), _id_or_none(value.get("id"))) from fault
+        raise LineRejected(describe(fault.errors()), _id_or_none(fields.get("id"))) from fault
 
 
 def _id_or_none(id: Any) -> str | None:
@@ -102,7 +102,7 @@ def _id_or_none(id: Any) -> str | None:
         return None
 
 
-def peeked(parts: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
+def peek(parts: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
     """The beginning of a body, its first line at least, and all of its parts.
 
     Whoever stalls after a line, or whose stream ends in the middle of another, has that line stored.

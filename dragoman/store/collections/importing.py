@@ -19,7 +19,7 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpack
 from dragoman.indexes.documents import IndexedDocument, IndexRow
-from dragoman.store.collections.document_line import DocumentLine, other_form, parse_document, peeked
+from dragoman.store.collections.document_line import DocumentLine, other_form, parse_document, peek
 from dragoman.store.database import Store
 from dragoman.store.line import LineRejected
 from dragoman.store.models import Collection, Document
@@ -54,12 +54,12 @@ class _Batch:
     last_line: int = 0
 
 
-_TOLD = 5
+_LISTED = 5
 
 
-def _told(rejected: Sequence[Rejected]) -> str:
-    lines = "; ".join(f"line {one.line}: {one.reason}" for one in rejected[:_TOLD])
-    return f"{lines}; and {len(rejected) - _TOLD} more" if len(rejected) > _TOLD else lines
+def _list_rejected(rejected: Sequence[Rejected]) -> str:
+    lines = "; ".join(f"line {entry.line}: {entry.reason}" for entry in rejected[:_LISTED])
+    return f"{lines}; and {len(rejected) - _LISTED} more" if len(rejected) > _LISTED else lines
 
 
 class DocumentImport:
@@ -101,16 +101,16 @@ class DocumentImport:
             finally:
                 self._publish()
         except Exception as fault:
-            known = classify(fault)
-            if known is None:
+            error = classify(fault)
+            if error is None:
                 raise
-            raise type(known)(f"{where}{known}; {self._kept()}") from fault
+            raise type(error)(f"{where}{error}; {self._describe_stored()}") from fault
         if not self._reached:
             raise InvalidRequest("the body holds no documents: send one JSON object per line")
         self._done.rejected.sort(key=lambda rejected: rejected.line)
         self._metrics.documents("rejected", len(self._done.rejected))
         if not self._done.accepted and self._done.rejected:
-            raise InvalidRequest(f"no line is a document, nothing was stored: {_told(self._done.rejected)}")
+            raise InvalidRequest(f"no line is a document, nothing was stored: {_list_rejected(self._done.rejected)}")
         return self._done
 
     def _publish(self) -> None:
@@ -120,7 +120,7 @@ class DocumentImport:
     def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
         limits = self._settings.uploads
         plain = unpack(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=gzip)
-        head, plain = peeked(plain)
+        head, plain = peek(plain)
         if (form := other_form(head)) is not None:
             raise InvalidRequest(f"the body is {form}: send one JSON object per line")
         batch = _Batch()
@@ -159,7 +159,7 @@ class DocumentImport:
         if not batch.documents:
             return
         started = time.perf_counter()
-        rows = self._analysed(batch)
+        rows = self._analyse(batch)
         analysed = time.perf_counter()
         if not batch.documents:
             return
@@ -177,27 +177,27 @@ class DocumentImport:
         self._metrics.stage("index", time.perf_counter() - stored + analysed - started)
         self._metrics.documents("stored", len(batch.documents))
 
-    def _analysed(self, batch: _Batch) -> dict[str, IndexRow]:
+    def _analyse(self, batch: _Batch) -> dict[str, IndexRow]:
         """The analysed documents of a batch by their ids; a document that cannot be analysed is rejected."""
-        own = self._collection.language
+        default_language = self._collection.language
         while True:
-            last = {document.id: number for number, document in enumerate(batch.documents)}
-            rows, faults = self._index.analysed(
+            last = {document.id: position for position, document in enumerate(batch.documents)}
+            rows, faults = self._index.analyse(
                 [
                     IndexedDocument(
-                        number,
-                        document.language or own,
+                        position,
+                        document.language or default_language,
                         indexed_text(document.title, document.text),
                     )
-                    for number, document in ((number, batch.documents[number]) for number in last.values())
+                    for position, document in ((position, batch.documents[position]) for position in last.values())
                 ]
             )
-            for number, reason in faults.items():
-                self._reject(Rejected(batch.lines[number], batch.documents[number].id, reason))
+            for position, reason in faults.items():
+                self._reject(Rejected(batch.lines[position], batch.documents[position].id, reason))
             if not faults:
                 return {batch.documents[row.key].id: row for row in rows}
-            kept = [number for number in range(len(batch.documents)) if number not in faults]
-            batch.documents, batch.lines = [batch.documents[n] for n in kept], [batch.lines[n] for n in kept]
+            usable = [position for position in range(len(batch.documents)) if position not in faults]
+            batch.documents, batch.lines = [batch.documents[n] for n in usable], [batch.lines[n] for n in usable]
             if not batch.documents:
                 return {}
 
@@ -227,10 +227,10 @@ class DocumentImport:
             inserted = session.execute(insert(Document).returning(Document.id, Document.key), added)
             for id, key in inserted:
                 keys[id] = key
-        known = sum(not deleted for _, deleted in present.values())
-        collection.document_count += len(latest) - known
+        replaced = sum(not deleted for _, deleted in present.values())
+        collection.document_count += len(latest) - replaced
         stored = {id: keys[id] for id in rows}
-        return collection.generation, stored, known + len(documents) - len(latest)
+        return collection.generation, stored, replaced + len(documents) - len(latest)
 
     def _row(self, collection: Collection, document: DocumentLine) -> dict[str, Any]:
         return {
@@ -244,7 +244,7 @@ class DocumentImport:
             "deleted": False,
         }
 
-    def _kept(self) -> str:
+    def _describe_stored(self) -> str:
         if not self._done.accepted:
             return "nothing was stored"
         return (

@@ -131,11 +131,11 @@ class Collections:
             return self.all()
         distinct = list(dict.fromkeys(names))
         usable = [name for name in distinct if is_name(name)]
-        known = {one.name: one for one in self._infos(select(Collection).where(Collection.name.in_(usable)))}
+        by_name = {info.name: info for info in self._infos(select(Collection).where(Collection.name.in_(usable)))}
         for name in distinct:
-            if name not in known:
+            if name not in by_name:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
-        return [known[name] for name in distinct]
+        return [by_name[name] for name in distinct]
 
     def get(self, name: str) -> CollectionInfo:
         """One collection.
@@ -201,11 +201,11 @@ class Collections:
     def _lines(self, collection_id: int) -> Iterator[bytes]:
         last = 0
         while True:
-            wanted = select(Document).where(
+            following = select(Document).where(
                 Document.collection_id == collection_id, Document.key > last, Document.deleted.is_(False)
             )
             with self._store.read() as session:
-                documents = session.scalars(wanted.order_by(Document.key).limit(_EXPORTED)).all()
+                documents = session.scalars(following.order_by(Document.key).limit(_EXPORTED)).all()
                 lines = [_line(document) for document in documents]
             if not lines:
                 return
@@ -256,7 +256,7 @@ class Collections:
         """
         return self._indexes.of(self._row(name).id)
 
-    def unindexed(self, name: str, limit: int) -> tuple[list[Unindexed], int]:
+    def list_unindexed(self, name: str, limit: int) -> tuple[list[Unindexed], int]:
         """At most ``limit`` documents of a collection that could not be indexed, and how many there are.
 
         Raises:

@@ -47,17 +47,17 @@ class UnindexedDocuments(UnindexedList):
         return counts(self._store, self._collection_id).get(self._collection_id, 0)
 
     def all(self, limit: int) -> list[Unindexed]:
-        return self._selected(limit, Document.key)
+        return self._select(limit, Document.key)
 
     def tried_before(self, time: datetime) -> Iterator[Unindexed]:
-        while entries := self._selected(_KEYS_AT_ONCE, UnindexedDocument.at, UnindexedDocument.at < time):
+        while entries := self._select(_KEYS_AT_ONCE, UnindexedDocument.at, UnindexedDocument.at < time):
             yield from entries
 
     def holds(self, entry: Unindexed) -> bool:
-        current = self._selected(1, Document.key, Document.key == entry.key)
+        current = self._select(1, Document.key, Document.key == entry.key)
         return [document.generation for document in current] == [entry.generation]
 
-    def _selected(self, limit: int, order: Any, *where: ColumnElement[bool]) -> list[Unindexed]:
+    def _select(self, limit: int, order: Any, *where: ColumnElement[bool]) -> list[Unindexed]:
         statement = (
             select(Document.key, Document.generation, Document.id, UnindexedDocument.reason, UnindexedDocument.at)
             .join(UnindexedDocument, _CURRENT)

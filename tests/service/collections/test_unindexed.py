@@ -53,7 +53,7 @@ def test_each_document_that_fails_is_told_from_the_others(poisoned: list[bool]) 
     documents = [IndexedDocument(key, "sw", "bad" if bad else "good") for key, bad in enumerate(poisoned)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unindexed, "analyse_documents", _failing(lambda text: text == "bad", _raise))
-        rows, faults = unindexed.isolated(documents, lambda language: None, 60, lambda: False)  # type: ignore[arg-type,return-value]
+        rows, faults = unindexed.isolate(documents, lambda language: None, 60, lambda: False)  # type: ignore[arg-type,return-value]
     assert set(faults) == {key for key, bad in enumerate(poisoned) if bad}
     assert sorted(row.key for row in rows) == [key for key, bad in enumerate(poisoned) if not bad]
 
@@ -86,7 +86,7 @@ def test_a_document_of_too_many_distinct_words_is_told_so(monkeypatch: pytest.Mo
     monkeypatch.setattr(pipeline, "DISTINCT_WORDS", 3)
     texts = ["moja mbili tatu nne", "moja moja moja mbili", "moja mbili tatu"]
     documents = [IndexedDocument(key, language, text) for key, text in enumerate(texts)]
-    rows, faults = unindexed.isolated(documents, pipeline.analysis, 60, lambda: False)
+    rows, faults = unindexed.isolate(documents, pipeline.analysis, 60, lambda: False)
     assert faults == {0: "it has 4 distinct words; at most 3 can be indexed"}
     assert sorted(row.key for row in rows) == [1, 2]
 
@@ -95,9 +95,9 @@ def test_a_deadline_or_an_end_of_the_whole_work_is_no_fault_of_a_document(monkey
     monkeypatch.setattr(unindexed, "analyse_documents", _failing(lambda text: True, _hang))
     document = IndexedDocument(1, "sw", "x")
     with pytest.raises(DeadlinePassed), deadline(0.01):
-        unindexed.isolated([document], lambda language: None, 60, lambda: False)  # type: ignore[arg-type,return-value]
+        unindexed.isolate([document], lambda language: None, 60, lambda: False)  # type: ignore[arg-type,return-value]
     with pytest.raises(WorkCancelled):
-        unindexed.isolated([document], lambda language: None, 60, lambda: True)  # type: ignore[arg-type,return-value]
+        unindexed.isolate([document], lambda language: None, 60, lambda: True)  # type: ignore[arg-type,return-value]
 
 
 def test_a_retry_ends_with_its_deadline_and_the_next_begins_with_the_others(

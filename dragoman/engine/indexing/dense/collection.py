@@ -53,7 +53,7 @@ class Unembedded:
             spans, texts = [(0, 0), *spans], [PassageText(document.title.strip(), ()), *texts]
         return cls(document.key, document.generation, spans, texts)
 
-    def embedded(self, embeddings: Sequence[Embedding], width: int) -> Embedded:
+    def with_embeddings(self, embeddings: Sequence[Embedding], width: int) -> Embedded:
         """The document with the embeddings of its passages."""
         sentences = [
             (passage, span[0] + start, span[0] + end)
@@ -184,7 +184,9 @@ class DenseCollection:
                 return
             current = [pair for pair in documents if self._pending.get(pair[0].key) == pair[0].generation]
             width = self._index.width
-            self._index.put([document.embedded(vectors, width) for document, vectors in current if vectors is not None])
+            self._index.put(
+                [document.with_embeddings(vectors, width) for document, vectors in current if vectors is not None]
+            )
             for document, vectors in current:
                 del self._pending[document.key]
                 if vectors is None:

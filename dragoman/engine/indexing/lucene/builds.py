@@ -15,7 +15,7 @@ from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 
-__all__ = ["IndexState", "OpenIndex", "languages", "metadata", "opened", "point_to", "remove_others"]
+__all__ = ["IndexState", "OpenIndex", "languages", "metadata", "open_build", "point_to", "remove_others"]
 
 logger = logging.getLogger("dragoman")
 
@@ -53,7 +53,7 @@ class OpenIndex:
             return self._changed.wait_for(lambda: not self.users, seconds)
 
 
-def opened(directory: Path, uid: str, generation: int, name: str) -> tuple[LuceneIndex | None, str]:
+def open_build(directory: Path, uid: str, generation: int, name: str) -> tuple[LuceneIndex | None, str]:
     """The index on the disk, and why it is to be built anew though it can be searched; None when it cannot be.
 
     ``generation`` is the database's; ``name`` is what people know the collection ``uid`` by, for messages.
@@ -69,7 +69,7 @@ def opened(directory: Path, uid: str, generation: int, name: str) -> tuple[Lucen
         logger.warning("the index of %s is built anew: %s", name, reason)
         index.close()
         return None, ""
-    if outdated := _outdated(index):
+    if outdated := _find_change(index):
         logger.warning("the index of %s is built anew, and searched as it is until then: %s", name, outdated)
     return index, outdated
 
@@ -117,7 +117,7 @@ def _unusable(index: LuceneIndex, uid: str, generation: int) -> str | None:
     return None
 
 
-def _outdated(index: LuceneIndex) -> str:
+def _find_change(index: LuceneIndex) -> str:
     for language, mark in languages(index).items():
         if analysis(language).fingerprint != mark:
             return f"the analysis of {language} has changed"

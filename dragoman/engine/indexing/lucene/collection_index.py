@@ -20,7 +20,7 @@ from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.engine.indexing.feed import Feed, indexed_documents
 from dragoman.engine.indexing.lucene import builds
 from dragoman.engine.indexing.lucene.builds import IndexState, OpenIndex
-from dragoman.engine.indexing.lucene.isolation import isolated, written
+from dragoman.engine.indexing.lucene.isolation import isolate, write_each
 from dragoman.engine.indexing.sources import CollectionRecord, SourceDocument, Unindexed, UnindexedList
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.documents import IndexRow
@@ -142,14 +142,14 @@ class CollectionIndex:
                 raise NotFound("the collection has been deleted")
             yield
 
-    def analysed(self, documents: Sequence[IndexedDocument]) -> tuple[list[IndexRow], dict[int, str]]:
-        """The analysed documents, and by key the reason for each that cannot be analysed; see :func:`isolated`.
+    def analyse(self, documents: Sequence[IndexedDocument]) -> tuple[list[IndexRow], dict[int, str]]:
+        """The analysed documents, and by key the reason for each that cannot be analysed; see :func:`isolate`.
 
         Raises:
             NotFound: the collection was deleted meanwhile.
         """
         try:
-            return isolated(documents, analysis, self._analysis_seconds, lambda: self._deleted or self._closing)
+            return isolate(documents, analysis, self._analysis_seconds, lambda: self._deleted or self._closing)
         except WorkCancelled:
             if not self._deleted:
                 raise
@@ -187,7 +187,7 @@ class CollectionIndex:
             Unavailable, NotFound: as :meth:`writing`.
         """
         try:
-            rows, faults = self.analysed(indexed_documents(self._feed.source.documents([entry.key])))
+            rows, faults = self.analyse(indexed_documents(self._feed.source.documents([entry.key])))
         except DeadlinePassed:  # the request's; others are tried before it next time
             rows, faults = [], {entry.key: entry.reason}
         with self.writing():
@@ -243,7 +243,7 @@ class CollectionIndex:
                 generation = self._feed.source.collection(self._collection).generation
                 index, outdated = None, ""
                 if not self._damaged:
-                    index, outdated = builds.opened(self.directory, self._uid, generation, self.name)
+                    index, outdated = builds.open_build(self.directory, self._uid, generation, self.name)
                 if index is None:
                     self.rebuild()
                     return
@@ -331,7 +331,7 @@ class CollectionIndex:
         """Write analysed documents; returns the reasons of those that the index refuses, which are not in it then."""
         for language in {row.language for row in rows}:
             self._languages[language] = analysis(language).fingerprint
-        faults = written(index.write, rows)
+        faults = write_each(index.write, rows)
         if faults:
             self.unindexed.put(faults)  # first, since the fault may have closed the index
             index.delete(list(faults))
@@ -339,7 +339,7 @@ class CollectionIndex:
 
     def _apply(self, index: LuceneIndex, documents: Sequence[SourceDocument]) -> None:
         deleted = [document.key for document in documents if document.deleted]
-        rows, faults = self.analysed(indexed_documents(documents))
+        rows, faults = self.analyse(indexed_documents(documents))
         faults |= self._write(index, rows)
         if deleted or faults:
             index.delete([*deleted, *faults])

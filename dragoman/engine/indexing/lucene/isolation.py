@@ -20,7 +20,7 @@ _SYSTEM = (MemoryError, JvmUnavailable, WorkCancelled)
 """Faults that are not the document's."""
 
 
-def isolated(
+def isolate(
     documents: Sequence[IndexedDocument],
     analysis: Callable[[str], Analysis],
     seconds: float,
@@ -55,7 +55,7 @@ def isolated(
     return rows, faults
 
 
-def written(write: Callable[[Sequence[IndexRow]], None], rows: Sequence[IndexRow]) -> dict[int, str]:
+def write_each(write: Callable[[Sequence[IndexRow]], None], rows: Sequence[IndexRow]) -> dict[int, str]:
     """Write documents to an index; returns the reason for each that it refuses, by key."""
     try:
         write(rows)
@@ -66,7 +66,7 @@ def written(write: Callable[[Sequence[IndexRow]], None], rows: Sequence[IndexRow
             logger.error("a document cannot be written to its index", exc_info=fault)
             return {rows[0].key: f"the index refuses it ({fault.classname})"[:_REASON_CHARS]}
         middle = len(rows) // 2
-        return {**written(write, rows[:middle]), **written(write, rows[middle:])}
+        return {**write_each(write, rows[:middle]), **write_each(write, rows[middle:])}
     return {}
 
 
