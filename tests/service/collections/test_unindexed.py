@@ -111,7 +111,7 @@ def test_a_retry_ends_with_its_deadline_and_the_next_begins_with_the_others(
         with monkeypatch.context() as patch:
             patch.setattr(unindexed, "analyse_documents", _failing(lambda text: True, _raise))
             index.rebuild()
-        assert runtime.collections.unindexed("c", 0)[1] == 3 and found(runtime, "c", "mbili") == []
+        assert runtime.collections.list_unindexed("c", 0)[1] == 3 and found(runtime, "c", "mbili") == []
         with monkeypatch.context() as patch:
             patch.setattr(unindexed, "analyse_documents", _failing(lambda text: text == "moja", _hang))
             with deadline(0.2):
@@ -134,7 +134,7 @@ def test_what_was_tried_again_is_durable(settings: Settings, monkeypatch: pytest
             runtime.collections.index_of("c").rebuild()
         assert runtime.collections.retry_unindexed("c") == (1, 0)
     with running(settings) as runtime:
-        assert found(runtime, "c", "moja") == ["1"] and runtime.collections.unindexed("c", 0)[1] == 0
+        assert found(runtime, "c", "moja") == ["1"] and runtime.collections.list_unindexed("c", 0)[1] == 0
 
 
 def test_a_document_that_the_index_refuses_is_listed(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,11 +150,11 @@ def test_a_document_that_the_index_refuses_is_listed(settings: Settings, monkeyp
         with monkeypatch.context() as patch:
             patch.setattr(LuceneIndex, "write", refusing)
             add(runtime, "c", {"id": "1", "text": "moja"}, {"id": "x", "text": "sumu"})
-        (entry,), total = runtime.collections.unindexed("c", 10)
+        (entry,), total = runtime.collections.list_unindexed("c", 10)
         assert (entry.id, total) == ("x", 1) and "IllegalArgumentException" in entry.reason
         assert found(runtime, "c", "moja") == ["1"]
         runtime.collections.delete_document("c", "x")
-        assert runtime.collections.unindexed("c", 10) == ([], 0)
+        assert runtime.collections.list_unindexed("c", 10) == ([], 0)
 
 
 def test_a_collection_whose_index_is_being_built_is_deleted_with_its_documents(
