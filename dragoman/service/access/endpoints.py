@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query, Response
 
 from dragoman.service.access.keys import KeyInfo, NewKey
 from dragoman.service.access.schemas import AuditBody, AuditList, KeyBody, KeyList, KeyMade, NewKeyBody
+from dragoman.service.dependencies import AccessDep, RecordDep, RuntimeDep
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import AccessDep, RecordDep, RuntimeDep
 from dragoman.store.models import now
 
 router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["access"])

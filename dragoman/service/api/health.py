@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from dragoman.engine.core.errors import Unavailable
+from dragoman.service.dependencies import RuntimeDep
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import RuntimeDep
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
 from dragoman.service.runtime import Runtime
 

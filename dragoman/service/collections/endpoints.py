@@ -23,13 +23,13 @@ from dragoman.service.collections.schemas import (
     UnindexedBody,
     UnindexedList,
 )
+from dragoman.service.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.bodies import (
     NDJSON_TYPES,
     StrictRoute,
     check_media_type,
     content_gzip,
 )
-from dragoman.service.http.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.http.threads import Threads
 from dragoman.store.collections.importing import Imported

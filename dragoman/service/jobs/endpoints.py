@@ -15,8 +15,8 @@ from dragoman.engine.core.names import ID_CHARS
 from dragoman.engine.core.trec import TREC_TYPE
 from dragoman.engine.query.response import TableUsed
 from dragoman.service.access.audit import Actor
+from dragoman.service.dependencies import ActorDep, CallerDep, RuntimeDep
 from dragoman.service.http.bodies import NDJSON_TYPES, StrictRoute, check_media_type, content_gzip
-from dragoman.service.http.dependencies import ActorDep, CallerDep, RuntimeDep
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.jobs.line import JobType
 from dragoman.service.jobs.submission import NewJob

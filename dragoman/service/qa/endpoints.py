@@ -9,8 +9,8 @@ from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.models.readers import reader_place
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import QaResponse, StatementResponse
+from dragoman.service.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.threads import Threads

@@ -19,8 +19,8 @@ from dragoman.engine.models.translating import about_bridge
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.reasoning import Underway
 from dragoman.engine.qa.response import ReasonResponse
+from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.errors import report_fault, request_id
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.threads import Threads, caller_of

@@ -12,8 +12,8 @@ from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.rerank.request import Ranking
 from dragoman.engine.settings import Settings
+from dragoman.service.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import DEGRADED_HEADER
 from dragoman.service.http.threads import Threads

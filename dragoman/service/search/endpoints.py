@@ -12,8 +12,8 @@ from dragoman.engine.core.answer import Degraded, as_json, fields_of
 from dragoman.engine.core.trec import TREC_TYPE, one_collection, trec_run
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.search.response import SearchResponse
+from dragoman.service.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import DEGRADED_HEADER, note_degraded
 from dragoman.service.http.threads import Threads

@@ -10,8 +10,8 @@ from fastapi.responses import StreamingResponse
 
 from dragoman.lexicon.formats.reader import Format
 from dragoman.lexicon.table.compose import Kind
+from dragoman.service.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.bodies import StrictRoute, content_gzip
-from dragoman.service.http.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.tables.bodies import entry_body, patched_body, table_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import (

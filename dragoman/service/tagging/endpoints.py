@@ -12,8 +12,8 @@ from dragoman.engine.core.errors import InvalidRequest, NotInstalled
 from dragoman.engine.core.turns import on_behalf_of
 from dragoman.engine.models.tagging import TaggerTask, Tagging, tagger_model, tagger_place
 from dragoman.engine.settings import Settings
+from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.threads import caller_of
 from dragoman.service.http.waiting import wait_for_futures

@@ -12,8 +12,8 @@ from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.core.turns import on_behalf_of
 from dragoman.engine.models.translating import ENGLISH, about_bridge, good, translator_place
+from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.threads import caller_of
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.translation.schemas import ConfiguredTranslator, Quality, TranslateRequest, TranslateResponse
