@@ -23,7 +23,7 @@ from dragoman_lab.benchmarks.load.memory import mebibytes
 _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 _LOAD_DEMO = (
     "import sys; from pathlib import Path;"
-    " from dragoman.engine.settings import Settings; from dragoman.service.runtime import Runtime;"
+    " from dragoman.service.runtime import Runtime;"
     " settings = getattr(Settings, 'load', Settings);"  # which a checkout from before settings had groups lacks
     " runtime = Runtime(settings(data_dir=Path(sys.argv[1]), rerank='never'));"
     " runtime.start(serving=False); demo.load(runtime); runtime.close()"
@@ -71,7 +71,10 @@ class Service:
 
     def load_demo(self) -> None:
         """Load the demo into the data directory."""
-        self._python("-c", f"from {self._commands} import demo;{_LOAD_DEMO}", str(self.data_dir))
+        engine = (self.checkout / "dragoman" / "engine").is_dir()  # settings were a room of the service once
+        settings = "dragoman.engine.settings" if engine else "dragoman.service.core.settings"
+        imports = f"from {self._commands} import demo; from {settings} import Settings;"
+        self._python("-c", imports + _LOAD_DEMO, str(self.data_dir))
 
     def prepare(self) -> None:
         """Load the demo, make the keys, and fill the collections. Only the demo has embeddings, all of them."""
