@@ -32,7 +32,7 @@ from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
-from dragoman.service.tables.bodies import table_body, term_body, uploaded_body
+from dragoman.service.tables.bodies import term_body, uploaded_body
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
 from dragoman.store.library import Library
@@ -87,9 +87,9 @@ class Embedded:
             "delete_document": self._delete_document,
             "tables": self._tables,
             "add_table": self._add_table,
-            "get_table": lambda call: _dump(table_body(self._library.tables.get(call.place["name"]))),
+            "get_table": lambda call: fields_of(self._library.tables.get(call.place["name"])),
             "activate_table": self._activate_table,
-            "deactivate_table": lambda call: _dump(table_body(self._library.tables.deactivate(call.place["name"]))),
+            "deactivate_table": lambda call: fields_of(self._library.tables.deactivate(call.place["name"])),
             "delete_table_version": self._delete_table_version,
             "look_up": self._look_up,
         }
@@ -209,14 +209,14 @@ class Embedded:
         self._library.collections.delete_document(call.place["name"], call.place["id"])
 
     def _tables(self, call: Call[Any]) -> Any:
-        return {"tables": [_dump(table_body(info)) for info in self._library.tables.all()]}
+        return {"tables": fields_of(self._library.tables.all())}
 
     def _add_table(self, call: Call[Any]) -> Any:
         upload = _upload(call.place["name"], call.fields)
         return _dump(uploaded_body(upload, self._library.tables.upload(upload, iter(call.body or ()))))
 
     def _activate_table(self, call: Call[Any]) -> Any:
-        return _dump(table_body(self._library.tables.activate(call.place["name"], int(call.place["version"]))))
+        return fields_of(self._library.tables.activate(call.place["name"], int(call.place["version"])))
 
     def _delete_table_version(self, call: Call[Any]) -> None:
         self._library.tables.delete(call.place["name"], int(call.place["version"]))

@@ -117,7 +117,7 @@ class Trial:
     def checked(self, tables: Tables) -> None:
         """All there is, is whole, and what is active is so everywhere; then it is made as it was before."""
         info = tables.get("words")
-        active = info.active.version if info.active else 0
+        active = info.active_version or 0
         snapshot = tables.registry.snapshot
         assert [one.version for one in snapshot.versions] == [one for one in (active,) if one]
         view = snapshot.views.get(("en", "de"))

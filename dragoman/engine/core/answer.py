@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Self
 
 
@@ -61,7 +62,7 @@ def fields_of(answer: Any) -> Any:
         return [fields_of(content) for content in answer]
     if isinstance(answer, Mapping):
         return {name: fields_of(content) for name, content in answer.items()}
-    return answer
+    return answer.isoformat().replace("+00:00", "Z") if isinstance(answer, datetime) else answer
 
 
 def as_json(answer: Any) -> str:

@@ -28,6 +28,8 @@ class ActiveVersion:
     kind: Kind
     weight: float
     checksum: str
+    probabilities: bool = True
+    """Whether any probability was given; if none was, they follow from the pairs alone."""
 
     @property
     def pair(self) -> Pair:

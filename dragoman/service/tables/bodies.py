@@ -10,15 +10,12 @@ from dragoman.service.tables.schemas import (
     EntryBody,
     LineWarning,
     RejectedLine,
-    TableBody,
     TablePatched,
     TableUploaded,
-    TableVersion,
     TermBody,
     Translation,
 )
 from dragoman.store.tables.contents import WrittenEntry
-from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.service import Patched, Upload, Uploaded
 
 
@@ -85,34 +82,6 @@ def entry_body(entry: WrittenEntry) -> EntryBody:
         target=entry.target,
         probability=significant(entry.probability),
         inverse_probability=significant(entry.inverse_probability),
-    )
-
-
-def table_body(info: TableInfo) -> TableBody:
-    """A table with its versions."""
-    return TableBody(
-        name=info.name,
-        source=info.source,
-        target=info.target,
-        active_version=info.active.version if info.active else None,
-        versions=[
-            TableVersion(
-                version=version.version,
-                active=version.active,
-                checksum=version.checksum,
-                kind=version.kind,
-                weight=version.weight,
-                format=version.format,
-                source_terms=version.source_terms,
-                entries=version.entries,
-                rejected=version.rejected,
-                pruned=version.pruned,
-                written_forms=version.written_forms,
-                created_at=version.created_at,
-                created_by=version.created_by,
-            )
-            for version in info.versions
-        ],
     )
 
 

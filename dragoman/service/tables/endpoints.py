@@ -13,11 +13,10 @@ from dragoman.lexicon.table.compose import Kind
 from dragoman.service.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
-from dragoman.service.tables.bodies import entry_body, patched_body, table_body, term_body, uploaded_body
+from dragoman.service.tables.bodies import entry_body, patched_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import (
     ChangedEntry,
     ListedTermBody,
-    TableBody,
     TableDiff,
     TableList,
     TablePatch,
@@ -28,6 +27,7 @@ from dragoman.service.tables.schemas import (
 )
 from dragoman.store.tables.contents import ExportFormat
 from dragoman.store.tables.patching import Addition, Patch, Removal
+from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.service import Upload, Uploaded
 from dragoman.store.tables.table_reader import ReadAs
 from dragoman.store.validation import LanguageCode, Text
@@ -132,27 +132,27 @@ async def upload_table(
 @router.get("")
 def list_tables(runtime: RuntimeDep) -> TableList:
     """All tables, by name."""
-    return TableList(tables=[table_body(info) for info in runtime.tables.all()])
+    return TableList(tables=runtime.tables.all())
 
 
 @router.get("/{name}")
-def get_table(name: TableName, runtime: RuntimeDep) -> TableBody:
+def get_table(name: TableName, runtime: RuntimeDep) -> TableInfo:
     """One table with all its versions."""
-    return table_body(runtime.tables.get(name))
+    return runtime.tables.get(name)
 
 
 @router.post("/{name}/versions/{version}/activate")
-def activate_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> TableBody:
+def activate_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> TableInfo:
     """Make a version, newer or older, the active one that searches use."""
     with record("table.activate", f"{name}/{version}"):
-        return table_body(runtime.tables.activate(name, version))
+        return runtime.tables.activate(name, version)
 
 
 @router.post("/{name}/deactivate")
-def deactivate_table(name: TableName, runtime: RuntimeDep, record: RecordDep) -> TableBody:
+def deactivate_table(name: TableName, runtime: RuntimeDep, record: RecordDep) -> TableInfo:
     """Deactivate a table, so that searches no longer use it."""
     with record("table.deactivate", name):
-        return table_body(runtime.tables.deactivate(name))
+        return runtime.tables.deactivate(name)
 
 
 @router.delete("/{name}/versions/{version}", status_code=204, response_class=Response)

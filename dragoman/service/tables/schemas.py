@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dragoman.lexicon.table.compose import Kind
+from dragoman.store.tables.repository import TableInfo
 from dragoman.store.validation import AtFirstFault, Body, NotBlank
 
 TERM_CHARS = 1000
@@ -67,40 +67,10 @@ class TableUploaded(BaseModel):
     dry_run: bool
 
 
-class TableVersion(BaseModel):
-    """One uploaded version of a table."""
-
-    version: int
-    active: bool
-    checksum: str
-    kind: Kind = Field(description="A glossary outranks statistical tables where both are active.")
-    weight: float = Field(description="Weight among active tables of the same kind.")
-    format: str
-    source_terms: int
-    entries: int
-    rejected: int
-    pruned: int
-    written_forms: bool = Field(
-        description="Whether its entries are kept as they were written; older versions have them as folded."
-    )
-    created_at: datetime
-    created_by: str | None
-
-
-class TableBody(BaseModel):
-    """A table with all its versions, oldest first."""
-
-    name: str
-    source: str
-    target: str
-    active_version: int | None
-    versions: list[TableVersion]
-
-
 class TableList(BaseModel):
     """All tables, by name."""
 
-    tables: list[TableBody]
+    tables: list[TableInfo]
 
 
 class Translation(BaseModel):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import groupby, islice
 from threading import Lock
 from typing import cast
 
@@ -15,6 +15,7 @@ from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from dragoman.engine.core.answer import Answer
 from dragoman.engine.core.errors import Conflict, NotFound
 from dragoman.engine.tables.views import ActiveVersion
 from dragoman.lexicon.table.compose import Kind
@@ -56,39 +57,37 @@ class Counts:
     """Whether any probability was given."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionInfo:
-    """One version of a table."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionInfo(Answer):
+    """One uploaded version of a table."""
 
     version: int
     active: bool
     checksum: str
     kind: Kind
+    """A glossary outranks statistical tables where both are active."""
     weight: float
+    """Weight among active tables of the same kind."""
     format: str
     source_terms: int
     entries: int
     rejected: int
     pruned: int
     written_forms: bool
-    """Whether its entries keep how they were written; those of earlier versions of the service do not."""
-    probabilities: bool
+    """Whether its entries are kept as they were written; older versions have them as folded."""
     created_at: datetime
     created_by: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TableInfo:
-    """A table with its versions, oldest first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableInfo(Answer):
+    """A table with all its versions, oldest first."""
 
     name: str
     source: str
     target: str
-    versions: tuple[VersionInfo, ...]
-
-    @property
-    def active(self) -> VersionInfo | None:
-        return next((version for version in self.versions if version.active), None)
+    active_version: int | None
+    versions: list[VersionInfo]
 
 
 class TableRepository:
@@ -103,13 +102,11 @@ class TableRepository:
         statement = select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
         if name is not None:
             statement = statement.where(TranslationTable.name == name)
-        tables: dict[str, TableInfo] = {}
         with self._store.read() as session:
-            for table, row in session.execute(statement.order_by(TranslationTable.name, TableVersion.version)):
-                earlier = tables.get(table.name)
-                versions = (*(earlier.versions if earlier else ()), _info(row))
-                tables[table.name] = TableInfo(table.name, table.source, table.target, versions)
-        return list(tables.values())
+            rows = session.execute(statement.order_by(TranslationTable.name, TableVersion.version)).all()
+        return [
+            _table_info([row for _, row in versions], table) for table, versions in groupby(rows, lambda row: row[0])
+        ]
 
     def ready(self) -> tuple[list[ActiveVersion], list[ActiveVersion]]:
         """All ready versions, and the active ones among them."""
@@ -335,6 +332,17 @@ def _version(table: TranslationTable, row: TableVersion) -> ActiveVersion:
         kind=cast("Kind", row.kind),
         weight=row.weight,
         checksum=row.checksum,
+        probabilities=row.probabilities,
+    )
+
+
+def _table_info(rows: Sequence[TableVersion], table: TranslationTable) -> TableInfo:
+    return TableInfo(
+        name=table.name,
+        source=table.source,
+        target=table.target,
+        active_version=next((row.version for row in rows if row.active), None),
+        versions=[_info(row) for row in rows],
     )
 
 
@@ -351,7 +359,6 @@ def _info(row: TableVersion) -> VersionInfo:
         rejected=row.rejected,
         pruned=row.pruned,
         written_forms=row.written_forms,
-        probabilities=row.probabilities,
         created_at=row.created_at,
         created_by=row.created_by,
     )

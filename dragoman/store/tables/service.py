@@ -129,7 +129,7 @@ class Tables:
             base = self._base(name)
             info = self.browse.info(base)
             table, written = self.browse.content(base)
-            new = apply_patch(table, written, info.probabilities, patch, self._settings.tables.table_entries)
+            new = apply_patch(table, written, base.probabilities, patch, self._settings.tables.table_entries)
             read = new.normalised
             draft = NewVersion(
                 name, base.source, base.target, base.kind, base.weight, info.format, created_by, info.written_forms
@@ -287,7 +287,15 @@ class Tables:
                 raise Conflict(f"table '{new.name}' got another version meanwhile; look at it and try again")
             version_number = self._store.next_number(new.name)
             version = ActiveVersion(
-                row_id, new.name, version_number, new.source, new.target, new.kind, new.weight, counts.checksum
+                row_id,
+                new.name,
+                version_number,
+                new.source,
+                new.target,
+                new.kind,
+                new.weight,
+                counts.checksum,
+                counts.probabilities,
             )
             ready, active = self._store.ready()
             if activate:

@@ -80,7 +80,7 @@ class TableBrowser:
         if format not in formats:
             raise InvalidRequest(f"format: {format[:40]!r} is unknown; choose one of {', '.join(EXPORT_FORMATS)}")
         chosen = self._choose_version(name, version)
-        return export_entries(self.content(chosen), formats[format], self.info(chosen).probabilities)
+        return export_entries(self.content(chosen), formats[format], chosen.probabilities)
 
     def diff(self, name: str, before: int, after: int, cursor: str | None, limit: int) -> Difference:
         """Some of the entries that differ between two versions of a table.
