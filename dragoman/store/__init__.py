@@ -1,5 +1,1 @@
-"""The database and the data directory: models, migrations, sessions, and the lock that keeps a second instance out."""
-
-from dragoman.store import faults
-
-__all__ = ["faults"]
+"""The database and the data directory: what holds collections, tables and jobs, and what opens them."""

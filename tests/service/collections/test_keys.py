@@ -12,7 +12,7 @@ from dragoman.engine.indexing.entities import Entities
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.lexicon.query import untranslated
+from dragoman.lexicon.query import monolingual
 from dragoman.service.runtime import Runtime
 from tests.service.collections.test_entities import BusyTagger
 from tests.service.collections.test_entities import tagger as tagger
@@ -43,7 +43,7 @@ def keys_of(runtime: Runtime, part: int) -> list[int]:
 def test_lucene(runtime: Runtime, tmp_path: Path, part: int) -> None:
     collection = runtime.collections.get("c").key
     indexes = Indexes(runtime.source, tmp_path / "part", 3600.0, keys=lambda key: key % 2 == part)
-    query = untranslated(analysis("sw").tokens(" ".join(f"neno{n}" for n in range(10))))
+    query = monolingual(analysis("sw").tokens(" ".join(f"neno{n}" for n in range(10))))
 
     def keys() -> list[int]:
         with indexes.of(collection).use() as index:

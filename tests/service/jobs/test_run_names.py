@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.engine.qa.request import QaQuery
-from dragoman.engine.search.request import SearchQuery
 from dragoman.service.jobs.line import run_names
+from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.schemas import RerankV1
+from dragoman.service.search.schemas import SearchRequest
 
 
 def names(documents: list[Any]) -> list[str]:
@@ -44,14 +44,14 @@ def test_names_of_one_request_differ(ids: list[str | int | None]) -> None:
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
-        (SearchQuery(query="q", collections=["a", "a"]), '{"collection":"a"}'),
-        (SearchQuery(query="q", collections=["a", "b"]), '{"collection":null}'),
-        (SearchQuery(query="q"), '{"collection":null}'),
-        (QaQuery(question="q", collections=["a"]), '{"collection":"a"}'),
-        (QaQuery(question="q", context="c"), None),
+        (SearchRequest(query="q", collections=["a", "a"]), '{"collection":"a"}'),
+        (SearchRequest(query="q", collections=["a", "b"]), '{"collection":null}'),
+        (SearchRequest(query="q"), '{"collection":null}'),
+        (QaRequest(question="q", collections=["a"]), '{"collection":"a"}'),
+        (QaRequest(question="q", context="c"), None),
     ],
 )
 def test_a_search_is_known_by_the_one_collection_that_it_names(
-    request_: SearchQuery | QaQuery, expected: str | None
+    request_: SearchRequest | QaRequest, expected: str | None
 ) -> None:
     assert run_names(request_) == expected
