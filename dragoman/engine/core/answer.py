@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
+from enum import Enum
+from functools import cache
 from typing import Any, ClassVar, Self
 
 
-class _LeftOut:
-    """The type of :data:`LEFT_OUT`, which is false."""
+class _LeftOut(Enum):
+    """The type of :data:`LEFT_OUT`, which is false, and stays the one that it is when an answer is copied."""
+
+    LEFT_OUT = "left out"
 
     def __bool__(self) -> bool:
         return False
 
-    def __repr__(self) -> str:
-        return "LEFT_OUT"
 
-
-LEFT_OUT: Any = _LeftOut()
+LEFT_OUT: Any = _LeftOut.LEFT_OUT
 """A field of an answer that was not asked for; null, that there is nothing to say in it, is something else."""
 
 
@@ -55,16 +54,33 @@ class Degraded(Answer):
 
 def fields_of(answer: Any) -> Any:
     """An answer as JSON is made of: dictionaries, without the fields that are left out, lists, texts and numbers."""
-    if is_dataclass(answer):
-        present = ((part.name, getattr(answer, part.name)) for part in fields(answer))
-        return {name: fields_of(content) for name, content in present if content is not LEFT_OUT}
-    if isinstance(answer, list | tuple):
-        return [fields_of(content) for content in answer]
-    if isinstance(answer, Mapping):
+    kind = type(answer)
+    if kind in _PLAIN:
+        return answer
+    if kind is list or kind is tuple:
+        return [content if type(content) in _PLAIN else fields_of(content) for content in answer]
+    if kind is dict:
         return {name: fields_of(content) for name, content in answer.items()}
+    if is_dataclass(kind):
+        present = ((name, getattr(answer, name)) for name in _field_names(kind))
+        return {
+            name: content if type(content) in _PLAIN else fields_of(content)
+            for name, content in present
+            if content is not LEFT_OUT
+        }
     return answer.isoformat().replace("+00:00", "Z") if isinstance(answer, datetime) else answer
 
 
-def as_json(answer: Any) -> str:
-    """An answer as JSON, without white space."""
-    return json.dumps(fields_of(answer), ensure_ascii=False, separators=(",", ":"))
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(part.name for part in fields(kind))
+
+
+def as_json(answer: Any) -> bytes:
+    """An answer as JSON, without white space; a number that is none, or infinite, is null."""
+    from pydantic_core import to_json  # no part of the base, where answers are not sent
+
+    return to_json(fields_of(answer), inf_nan_mode="null")

@@ -63,6 +63,8 @@ class _Turn:
     begun: bool = False
     """Whether some changes were applied, and others are left."""
     busy: bool = False
+    failed: bool = False
+    """Whether its last try failed: others then come before it, whoever waits for it."""
 
 
 class Follower:
@@ -235,13 +237,13 @@ class Follower:
     def _due(self, now: float, awaited: bool = False) -> Iterator[tuple[int, _Turn]]:
         """The collections that may be worked on, in their order; not all are looked at where the first will do."""
         for id, turn in self._queue.items():
-            if not turn.busy and turn.due <= now and (turn.waiting or not awaited):
+            if not turn.busy and turn.due <= now and ((turn.waiting and not turn.failed) or not awaited):
                 yield id, turn
 
     def _settle(self, collection: int, turn: _Turn, in_step: bool) -> None:
         """Let the others take their turns before this one, which is over if the collection is in step."""
         with self._state:
-            turn.busy, turn.begun = False, not in_step
+            turn.busy, turn.failed, turn.begun = False, False, not in_step
             if self._queue.get(collection) is turn:  # not dropped meanwhile
                 del self._queue[collection]
                 if turn.changed or not in_step:
@@ -253,7 +255,10 @@ class Follower:
         with self._state:
             if self._ended:
                 return
-            turn.busy = turn.begun = False
+            turn.busy, turn.failed, turn.begun = False, True, False
+            if self._queue.get(collection) is turn:  # behind the others, so that it delays none of them
+                del self._queue[collection]
+                self._queue[collection] = turn
             if not turn.changed:
                 first, most = self._pauses
                 turn.pause = min(2 * turn.pause, most) if turn.pause else first

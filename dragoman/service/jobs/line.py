@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from dragoman.engine.core.answer import as_json, fields_of
+from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import ServiceError
 from dragoman.engine.core.trec import one_collection
 from dragoman.engine.models.worker import Cancelled
@@ -125,7 +125,7 @@ class LineAnswers:
         if isinstance(line.request, QaRequest):
             method = line.request.method if isinstance(line.request, SettledQa) else None
             answered = self._qa.answer(line.request.as_query(), line.custom_id, cancelled, snapshot, method)
-            return LineAnswer(as_json(answered), run_names(line.request))
+            return LineAnswer(_dump(fields_of(answered)), run_names(line.request))
         request, texts = line.request, line.request.texts()
         begun = self._rerank.begin(request.as_query(), texts, snapshot)
         scores = begun.pending.result(time.monotonic() + self._settings.jobs.job_line_seconds, cancelled)

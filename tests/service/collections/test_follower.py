@@ -337,6 +337,25 @@ def test_two_threads_work_on_two_collections() -> None:
         assert ended(waiter(follower, [1, 2]))
 
 
+@pytest.mark.parametrize("waiting", [False, True])
+def test_a_collection_that_fails_and_changes_all_the_time_delays_no_other(waiting: bool) -> None:
+    done = Event()
+
+    def apply(collection: int) -> bool:
+        if collection == 1 and not done.is_set():
+            follower.follow(1)
+            raise Unavailable("not now")
+        done.set()
+        return True
+
+    with following(ScriptedIndex(apply)) as follower:
+        follower.follow(1)
+        thread = waiter(follower, [1]) if waiting else None
+        follower.follow(2)
+        assert done.wait(LONG)
+        assert thread is None or ended(thread)
+
+
 def test_without_what_must_be_installed_it_ends(caplog: pytest.LogCaptureFixture) -> None:
     def apply(collection: int) -> bool:
         raise NotInstalled("no model")

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from dragoman.engine.core.errors import ClientDisconnected, NotFound, TooManyRequests, Unavailable
+from dragoman.engine.core.errors import ClientDisconnected, NotFound, NotInstalled, TooManyRequests, Unavailable
 from dragoman.engine.indexing.dense.collection import Coverage, DenseCollection, Unembedded
 from dragoman.engine.indexing.feed import Feed, KeyFilter
 from dragoman.engine.indexing.follower import FollowedIndex, Follower
@@ -211,8 +211,16 @@ class DenseIndexes(FollowedIndex):
             )
 
     def open(self, collection: int) -> None:
-        """Load the encoder, and the embeddings of a collection that are on disk."""
-        self.of(collection).open(self._models.encoder(cancelled=lambda: self.follower.closing))
+        """Load the encoder, and the embeddings of a collection that are on disk.
+
+        Raises:
+            Unavailable: the encoder cannot be loaded now, or what it needs is not installed yet.
+        """
+        try:
+            encoder = self._models.encoder(cancelled=lambda: self.follower.closing)
+        except NotInstalled as fault:
+            raise Unavailable(str(fault)) from fault
+        self.of(collection).open(encoder)
 
     def apply(self, collection: int) -> bool:
         """Embed some documents; returns whether all are embedded now."""
