@@ -68,7 +68,7 @@ def test_each_document_that_the_index_refuses_is_told_from_the_others(refused: l
                 raise JavaError("java.lang.IllegalArgumentException", "immense term", "")
             present.add(row.key)
 
-    faults = unindexed.written(write, [IndexRow(key, "sw", "", "", "") for key in range(len(refused))])
+    faults = unindexed.write_each(write, [IndexRow(key, "sw", "", "", "") for key in range(len(refused))])
     assert set(faults) == {key for key, bad in enumerate(refused) if bad}
     assert present == {key for key, bad in enumerate(refused) if not bad}
 
@@ -78,7 +78,7 @@ def test_a_fault_for_want_of_memory_is_not_the_document_s() -> None:
         raise JavaError("java.lang.OutOfMemoryError", "Java heap space", "")
 
     with pytest.raises(JavaError, match="heap"):
-        unindexed.written(write, [IndexRow(1, "sw", "", "", "")])
+        unindexed.write_each(write, [IndexRow(1, "sw", "", "", "")])
 
 
 @pytest.mark.parametrize("language", ["sw", "de"])
