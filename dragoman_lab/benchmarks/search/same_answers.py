@@ -68,7 +68,8 @@ def _demo_bodies() -> list[dict[str, Any]]:
 def _xquad_bodies(client: httpx.Client, data_folder: Path, work: Path) -> list[dict[str, Any]]:
     """Fill the collections and the table; returns the searches."""
     tasks = [
-        load_benchmark(data_folder / "xquad_r", *pair, "par", split="tune") for pair in (("en", "de"), ("de", "en"))
+        load_benchmark(data_folder / "xquad_r", *pair, "paragraph", split="tune")
+        for pair in (("en", "de"), ("de", "en"))
     ]
     for task in tasks:
         client.post("/v1/collections", json={"name": task.target, "language": task.target}).raise_for_status()
