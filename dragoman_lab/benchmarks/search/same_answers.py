@@ -5,7 +5,7 @@
 Each checkout loads and serves the demo. Its English queries are asked by every method, without reranking and with the
 best ten hits reranked, with ``explain`` and ``gloss``, and with names as a search has them by itself. With ``--data``
 the collections are XQuAD's paragraphs in German and in English instead, with a dictionary of both, and the queries are
-200 of its questions for tuning, half of them in each language over the other's paragraphs, the best ten hits reranked.
+its questions for tuning, so many in each language over the other's paragraphs, the best ten hits reranked.
 Numbers may differ by ``--tolerance``; times and request ids are left out. Precision and threads are fixed.
 """
 
@@ -29,11 +29,9 @@ from dragoman_lab.evaluation.benchmark import load_benchmark
 ROOT = Path(__file__).resolve().parents[3]
 _METHODS = (None, "psq", "smt", "none", "dense", "hybrid")
 _LEFT_OUT = frozenset({"request_id", "timings_ms"})
-_QUESTIONS = 100
-"""Of each language."""
 
 
-def answers(checkout: Path, data_folder: Path | None) -> dict[str, Any]:
+def answers(checkout: Path, data_folder: Path | None, questions: int) -> dict[str, Any]:
     """The answers of a checkout by query, method and reranking."""
     answers_by_title: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +43,11 @@ def answers(checkout: Path, data_folder: Path | None) -> dict[str, Any]:
         service.start()
         try:
             with service.client("none") as client:
-                bodies = _demo_bodies() if data_folder is None else _xquad_bodies(client, data_folder, Path(folder))
+                bodies = (
+                    _demo_bodies()
+                    if data_folder is None
+                    else _xquad_bodies(client, data_folder, questions, Path(folder))
+                )
                 service.wait_for_embeddings(client)
                 for body in bodies:
                     answer = client.post("/v1/search", json=body).raise_for_status()
@@ -65,7 +67,7 @@ def _demo_bodies() -> list[dict[str, Any]]:
     ]
 
 
-def _xquad_bodies(client: httpx.Client, data_folder: Path, work: Path) -> list[dict[str, Any]]:
+def _xquad_bodies(client: httpx.Client, data_folder: Path, questions: int, work: Path) -> list[dict[str, Any]]:
     """Fill the collections and the table; returns the searches."""
     tasks = [
         load_benchmark(data_folder / "xquad_r", *pair, "paragraph", split="tune")
@@ -85,7 +87,7 @@ def _xquad_bodies(client: httpx.Client, data_folder: Path, work: Path) -> list[d
         {"query": query, "query_language": task.source, "collections": [task.target], "method": method}
         | {"rerank": {"depth": 10}, "explain": True, "gloss": True}
         for task in tasks
-        for query, method in product(islice(task.queries.values(), _QUESTIONS), _METHODS)
+        for query, method in product(islice(task.queries.values(), questions), _METHODS)
     ]
 
 
@@ -109,9 +111,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baseline", type=Path, required=True, help="the other checkout")
     parser.add_argument("--data", type=Path, help="the folder of test collections: its questions instead of the demo's")
+    parser.add_argument("--questions", type=int, default=100, help="how many of each language, with --data")
     parser.add_argument("--tolerance", type=float, default=1e-6)
     arguments = parser.parse_args()
-    before, now = (answers(checkout, arguments.data) for checkout in (arguments.baseline.resolve(), ROOT))
+    before, now = (
+        answers(checkout, arguments.data, arguments.questions) for checkout in (arguments.baseline.resolve(), ROOT)
+    )
     differences = {title: difference(before[title], now[title], arguments.tolerance) for title in before}
     for title, description in differences.items():
         if description is not None:
