@@ -16,7 +16,7 @@ from pydantic import (
 
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.search import request
-from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.store.validation import (
     AtFirstFault,
     Body,
@@ -27,10 +27,6 @@ from dragoman.store.validation import (
     ReaderLanguages,
     Text,
 )
-
-Method = Literal["psq", "smt", "none", "dense", "hybrid"]
-TextField = Literal["title", "text"]
-MatchKind = Literal["table", "identical", "sound", "meaning"]
 
 
 class _Request(Body):
