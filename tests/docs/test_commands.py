@@ -28,7 +28,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -86,34 +86,40 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+class Served(NamedTuple):
+    """A server: its address, without the scheme, and the file of its log."""
+
+    address: str
+    log: Path
+
+
 @contextmanager
-def serving(data_dir: Path, **settings: str) -> Iterator[str]:
-    """The address, without the scheme, of a server over a data directory."""
+def serving(data_dir: Path, **settings: str) -> Iterator[Served]:
+    """A server over a data directory."""
     command = [sys.executable, "-m", "dragoman.cli.main", "serve", "--data-dir", str(data_dir), "--port", "0"]
     environment = _environment(**settings)
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, cwd=data_dir.parent)
+    path = data_dir.with_name(f"{data_dir.name}.log")
+    with path.open("w", encoding="utf-8") as log:  # a pipe that nobody reads would be full one day
+        process = subprocess.Popen(command, env=environment, stderr=log, cwd=data_dir.parent)
     try:
-        assert process.stderr is not None
-        said = []
-        for line in process.stderr:
-            said.append(line)
-            if found := re.search(r"listens on http://(\S+)", line):
-                break
-        else:
-            raise AssertionError("the server ended: " + "".join(said))
-        yield found[1].rstrip("/")
+        until = time.monotonic() + 180
+        while not (address := re.search(r"listens on http://(\S+)", path.read_text(encoding="utf-8"))):
+            ended = process.poll() is not None or time.monotonic() > until
+            assert not ended, f"the server does not serve: {path.read_text(encoding='utf-8')}"
+            time.sleep(0.05)
+        yield Served(address[1].rstrip("/"), path)
     finally:
         process.terminate()
         process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")
-def server(demo_data: Path) -> Iterator[str]:
+def server(demo_data: Path) -> Iterator[Served]:
     """The server of all pages but those of ``OWN_SERVER``."""
     folder = demo_data.parent / "served"
     shutil.copytree(demo_data, folder)
-    with serving(folder, DRAGOMAN_RERANK_SECONDS="120") as address:  # the first search waits for the model
-        yield address
+    with serving(folder, DRAGOMAN_RERANK_SECONDS="120") as served:  # the first search waits for the model
+        yield served
 
 
 def _unrun(page: Path) -> list[list[str]]:
@@ -155,13 +161,13 @@ def test_commands_work_as_they_stand(
     environment = _environment(PATH=f"{programs}:{os.environ['PATH']}", COLUMNS="200", DRAGOMAN_RERANK="never")
     if page.name in OWN_SERVER:
         embed = OWN_SERVER[page.name]
-        with serving(folder / "demo-data", DRAGOMAN_RERANK="never", DRAGOMAN_EMBED=embed) as address:
+        with serving(folder / "demo-data", DRAGOMAN_RERANK="never", DRAGOMAN_EMBED=embed) as served:
             if embed == "always":
-                _wait_for_embeddings(address)
-            _run(page, folder, environment, address)
+                _wait_for_embeddings(served.address)
+            _run(page, folder, environment, served)
     else:
         needed = any(SHOWN_ADDRESS in block.text for block in _runs(page))
-        _run(page, folder, environment, request.getfixturevalue("server") if needed else SHOWN_ADDRESS)
+        _run(page, folder, environment, request.getfixturevalue("server") if needed else None)
 
 
 def _wait_for_embeddings(address: str) -> None:
@@ -179,13 +185,13 @@ def as_run(text: str, address: str) -> str:
     return text.replace(SHOWN_ADDRESS, address)
 
 
-def _run(page: Path, folder: Path, environment: dict[str, str], address: str) -> None:
+def _run(page: Path, folder: Path, environment: dict[str, str], served: Served | None) -> None:
     out = folder.parent
     lines = ["set -euo pipefail"]
     for number, block in enumerate(blocks(page)):
         if block.not_run or block.language not in ("sh", "python"):
             continue
-        text = as_run(block.text, address)
+        text = as_run(block.text, served.address) if served else block.text
         if block.language == "python":
             (out / f"{number}.py").write_text(text, encoding="utf-8")
             text = f"python {out / f'{number}.py'}\n"
@@ -201,8 +207,9 @@ def _run(page: Path, folder: Path, environment: dict[str, str], address: str) ->
         number = int((out / "reached").read_text())
         said = [(out / f"{number}.{one}").read_text() for one in ("out", "err")]
         block = blocks(page)[number]
+        log = served.log.read_text(encoding="utf-8")[-20_000:] if served else ""
         raise AssertionError(
-            f"{page.name}, line {block.line}: exit {done.returncode}\n{block.text}\n{said}{done.stderr}"
+            f"{page.name}, line {block.line}: exit {done.returncode}\n{block.text}\n{said}{done.stderr}\n{log}"
         )
     _check_answers(page, out)
 
