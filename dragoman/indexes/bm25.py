@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BM25", "Hit", "Parts", "Ranking", "idf"]
+__all__ = ["BM25", "Hit", "Parts", "Ranking", "Unsearched", "idf"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,14 @@ class Hit(NamedTuple):
     score: float
 
 
+class Unsearched(NamedTuple):
+    """A part of an index that a search left out."""
+
+    share: float
+    """Of the documents, about: a hash of their keys spreads them over the parts."""
+    fault: Exception
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The best hits of one query in one language of one collection, best first, ties by ascending key."""
@@ -50,15 +58,18 @@ class Ranking:
     hits: list[Hit] = field(default_factory=list)
     attainable: float = 0.0
     """The maximal attainable score of the query: ``sum_t boost_t idf(t)``; 0 if the index has none of its terms."""
+    unsearched: tuple[Unsearched, ...] = ()
 
 
 class Parts(NamedTuple):
-    """The scores of chosen documents for each group of a query, for a group weight of 1."""
+    """The scores of chosen documents for each group of a query, for a group weight of 1, and together."""
 
     scores: NDArray[np.float32]
     """(documents, groups); 0 where no term of the group is in the document."""
     attainable: NDArray[np.float64]
     """The maximal attainable score of each group (groups,)."""
+    totals: NDArray[np.float32]
+    """(documents,) the weighted sums, as a ranking has them; 0 for a document with no term."""
 
 
 def idf(document_frequency: float, documents: int) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.indexes.java.jvm import JavaError
 
-__all__ = ["IndexClosed", "IndexCorrupt", "IndexFault", "IndexLocked", "TooManyWords"]
+__all__ = ["IndexClosed", "IndexCorrupt", "IndexFault", "IndexLocked", "LeaseExpired", "TooManyWords"]
 
 _CORRUPT = frozenset(
     {
@@ -25,6 +25,7 @@ _CORRUPT = frozenset(
 )
 _LOCKED = "org.apache.lucene.store.LockObtainFailedException"
 _CLOSED = "org.apache.lucene.store.AlreadyClosedException"
+_EXPIRED = "dragoman.LeaseExpired"
 _DISK_FULL = ("no space left on device", "disk quota exceeded")
 _TOO_MANY_FILES = "too many open files"
 
@@ -49,6 +50,10 @@ class IndexClosed(IndexFault):
     """The index was closed, or Lucene closed it after a fatal error."""
 
 
+class LeaseExpired(IndexFault):
+    """The snapshot that a query began with is there no longer: it begins anew."""
+
+
 class TooManyWords(ValueError):
     """A document has more distinct words than an index takes; the message says how many."""
 
@@ -70,4 +75,6 @@ def index_faults(directory: Path) -> Iterator[None]:
             raise IndexLocked(directory, "is open elsewhere") from error
         if error.classname == _CLOSED:
             raise IndexClosed(directory, str(error)) from error
+        if error.classname == _EXPIRED:
+            raise LeaseExpired(directory, "its snapshot is there no longer") from error
         raise

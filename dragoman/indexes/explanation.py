@@ -18,14 +18,19 @@ _KEPT_BITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Collection statistics that BM25 uses, for one language of one index."""
+    """What BM25 asks of a collection, for one language: whole numbers, which add up over the parts of an index."""
 
     documents: int
     """N: the number of documents with at least one term."""
-    average_length: float
-    """Words per document, without stop words."""
+    length: int
+    """Words of all documents together, without stop words."""
     frequencies: Mapping[str, int]
     """The document frequency of each query term."""
+
+    @property
+    def average_length(self) -> float:
+        """Words per document; 0 without documents."""
+        return self.length / self.documents if self.documents else 0.0
 
 
 @dataclass(frozen=True, slots=True)

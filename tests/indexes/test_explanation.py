@@ -66,7 +66,7 @@ def test_a_structured_term_has_expected_counts() -> None:
     query = TranslatedQuery(
         "psq", [TermGroup("bank", "bank", 0, 4, [Alternative("bank", 0.5, 0), Alternative("ufer", 0.25, 0)])]
     )
-    statistics = Statistics(10, 20.0, {"bank": 4, "ufer": 2})
+    statistics = Statistics(10, 200, {"bank": 4, "ufer": 2})
     (part,) = explain(query, statistics, {"bank": 2, "ufer": 4}, 20, BM25(1.0, 0.5))
     assert (part.tf, part.df) == (2.0, 2.5)
     assert part.idf == pytest.approx(math.log(1 + (10 - 2.5 + 0.5) / (2.5 + 0.5)))
@@ -77,15 +77,15 @@ def test_a_word_that_repeats_another_alternative_adds_to_tf_and_not_to_df() -> N
     found = [Alternative("haus", 0.5, 0), Alternative(AGAIN + "häuser", 1.0, 0)]
     query = TranslatedQuery("psq", [TermGroup("houses", "house", 0, 6, found)])
     frequencies = {"haus": 4, AGAIN + "häuser": 3}
-    (part,) = explain(query, Statistics(4, 20.0, frequencies), {"haus": 2, AGAIN + "häuser": 1}, 20, BM25())
+    (part,) = explain(query, Statistics(4, 80, frequencies), {"haus": 2, AGAIN + "häuser": 1}, 20, BM25())
     assert (part.tf, part.df) == (2.0, 2.0)
-    (part,) = explain(query, Statistics(4, 20.0, frequencies | {"haus": 0}), {AGAIN + "häuser": 1}, 20, BM25())
+    (part,) = explain(query, Statistics(4, 80, frequencies | {"haus": 0}), {AGAIN + "häuser": 1}, 20, BM25())
     assert (part.tf, part.df) == (1.0, 3.0)
 
 
 def test_terms_that_the_index_lacks_add_nothing() -> None:
     query = TranslatedQuery("psq", [TermGroup("x", "x", 0, 1, [Alternative("x", 1.0, -1)], oov=True)])
-    (part,) = explain(query, Statistics(3, 5.0, {"x": 0}), {}, 5, BM25())
+    (part,) = explain(query, Statistics(3, 15, {"x": 0}), {}, 5, BM25())
     assert (part.tf, part.df, part.idf, part.score) == (0.0, 0.0, 0.0, 0.0)
 
 

@@ -90,7 +90,7 @@ class FirstStage:
             try:
                 with self._indexes.of(ranking.collection.key).use() as index:
                     keys = [document.key for document in documents]
-                    scores, attainable = index.parts(query, ranking.translated.language, keys, ranking.translated.bm25)
+                    parts = index.parts(query, ranking.translated.language, keys, ranking.translated.bm25)
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
@@ -98,9 +98,8 @@ class FirstStage:
                 reason = f"collection '{ranking.collection.name}': hits of dense search have no words compared: {error}"
                 faults[ranking.collection.key] = Degraded.of(STAGE, reason, error.error_type)
                 continue
-            weights = np.array([group.weight for group in query.groups])
-            totals, linked = (scores @ weights).tolist(), scores >= LEAST_LINK * np.maximum(attainable, _TINY)
-            for row in np.flatnonzero(scores.any(1)).tolist():
+            totals, linked = parts.totals.tolist(), parts.scores >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
+            for row in np.flatnonzero(parts.totals).tolist():
                 document = documents[row]
                 document.linked = linked[row]
                 if document.bm25 is None:
@@ -193,7 +192,6 @@ def _best(index: LuceneIndex, translated: Translated, keys: Sequence[int], k: in
     """The ``k`` best of these documents, the first of equal ones by key."""
     if not keys:
         return []
-    scores, _ = index.parts(translated.query, translated.language, keys, translated.bm25)
-    totals = scores @ np.array([group.weight for group in translated.query.groups])
-    ranked = sorted((-total, key) for total, key in zip(totals.tolist(), keys, strict=True) if total > 0)
+    parts = index.parts(translated.query, translated.language, keys, translated.bm25)
+    ranked = sorted((-total, key) for total, key in zip(parts.totals.tolist(), keys, strict=True) if total > 0)
     return [Hit(key, -total) for total, key in ranked[:k]]

@@ -146,7 +146,7 @@ class _ThreadDetacher:
 _LUCENE = "org.apache.lucene."
 _CALLED = {
     "dragoman.Rows": "write delete",
-    "dragoman.Searcher": "search parts frequencies completions documents",
+    "dragoman.Searcher": "search parts statistics endLease frequencies completions documents",
     "java.io.File": "",
     "java.io.PrintWriter": "",
     "java.lang.Throwable": "printStackTrace",

@@ -16,6 +16,7 @@ from dragoman.indexes.lucene import queries
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
 from dragoman.indexes.lucene.lucene_store import LuceneStore
+from dragoman.indexes.lucene.queries import Lease
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -52,6 +53,8 @@ class LuceneIndex:
         descriptor. Its owner has to be the only one."""
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
+        self.refreshes = 0
+        """How often it was refreshed: between two times all answers are the same."""
         self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
         self._sharing: dict[tuple[str, frozenset[str]], Sequence[str]] = {}
         with index_faults(directory):
@@ -90,6 +93,7 @@ class LuceneIndex:
         """Make all changes so far searchable, even uncommitted ones."""
         self._run(LuceneStore.refresh)
         self._sounds, self._sharing = {}, {}
+        self.refreshes += 1
 
     def stop_writing(self) -> None:
         """Become read-only, so that another object can open the directory; uncommitted changes are lost."""
@@ -125,19 +129,43 @@ class LuceneIndex:
         return self.rank_with_statistics(query, language, k, bm25)[0]
 
     def rank_with_statistics(
-        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
+        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None, lease: Lease | None = None
     ) -> tuple[Ranking, Statistics]:
-        """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
+        """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs.
+
+        A ``lease`` has the snapshot that is searched, and the statistics by which its documents are scored.
+
+        Raises:
+            LeaseExpired: the snapshot is there no longer.
+        """
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
-        return self._run(lambda store: queries.rank_with_statistics(store.searcher, query, language, k, bm25 or _BM25))
+        return self._run(lambda store: queries.rank(store.searcher, query, language, k, bm25 or _BM25, lease))
 
-    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
-        """The scores of the documents ``keys`` for each group of a query, whose weighted sum is that of :meth:`rank`.
+    def parts(
+        self,
+        query: TranslatedQuery,
+        language: str,
+        keys: Sequence[int],
+        bm25: BM25 | None = None,
+        lease: Lease | None = None,
+    ) -> Parts:
+        """The scores of the documents ``keys``: for each group of a query, and together, as :meth:`rank` has them.
 
         0 for documents that are not in the index, or in another language.
+
+        Raises:
+            LeaseExpired: the snapshot of the ``lease`` is there no longer.
         """
-        return self._run(lambda store: queries.parts(store.searcher, query, language, keys, bm25 or _BM25))
+        return self._run(lambda store: queries.parts(store.searcher, query, language, keys, bm25 or _BM25, lease))
+
+    def begin(self, query: TranslatedQuery, language: str) -> Lease:
+        """The statistics of a query's terms, and the snapshot that has them, which stays until :meth:`end`."""
+        return self._run(lambda store: queries.begin(store.searcher, query, language))
+
+    def end(self, lease: Lease) -> None:
+        """Let the snapshot of :meth:`begin` go."""
+        self._run(lambda store: store.searcher.endLease(lease.version))
 
     def document_count(self, language: str | None = None) -> int:
         """The number of searchable documents: all, or those with at least one index term in ``language``."""
@@ -156,13 +184,13 @@ class LuceneIndex:
         sounds = self._sounds  # a later refresh has another
         similar_terms = sounds.get((language, term))
         if similar_terms is None:
-            candidates = self._sharing_skeleton(language, term)
+            candidates = self.sharing_skeleton(language, term)
             if len(sounds) >= _CACHED_SOUNDS:
                 sounds.clear()
             similar_terms = sounds[language, term] = most_alike(term, candidates)
         return similar_terms
 
-    def _sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
+    def sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
         """The index terms that may sound like ``term``; those of the last one are kept, as there may be very many."""
         cached, key = self._sharing, (language, skeletons(term))
         candidates = cached.get(key)

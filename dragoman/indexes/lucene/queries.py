@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,34 +19,57 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["document_frequencies", "parts", "rank_with_statistics", "sharing_skeleton"]
+__all__ = ["Lease", "begin", "document_frequencies", "parts", "rank", "sharing_skeleton"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_HITS = 2**31 - 1
-_HEAD = 4
+_HEAD, _STATISTICS = 2, 2
+"""How many numbers stand before the statistics in an answer, and before the frequencies in these."""
 _new = tuple.__new__
 
 
-def rank_with_statistics(
-    searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25
+class Lease(NamedTuple):
+    """A snapshot of an index by its version, and the statistics by which its documents are scored."""
+
+    version: int
+    statistics: Statistics
+
+
+def begin(searcher: Any, query: TranslatedQuery, language: str) -> Lease:
+    """The statistics of a query's terms, of a snapshot that stays until its version is released."""
+    terms = [alternative.term for group in query.groups for alternative in group.alternatives]
+    version, *numbers = np.array(searcher.statistics(query_field(query, language), _lines(terms))).tolist()
+    return Lease(version, _statistics(terms, numbers))
+
+
+def rank(
+    searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25, lease: Lease | None
 ) -> tuple[Ranking, Statistics]:
-    """The ``k`` best hits with the maximal attainable score, and the statistics behind the scores."""
-    terms, arguments = _arguments(query, language, bm25)
+    """The ``k`` best hits with the maximal attainable score, and the statistics behind the scores.
+
+    Without ``lease`` they are those of the present snapshot of this index.
+    """
+    terms, arguments = _arguments(query, language, bm25, lease)
     answer = np.array(searcher.search(*arguments, min(k, _MOST_HITS)))
-    count, documents = answer[:2].tolist()
-    average, attainable = answer[2:_HEAD].view(np.float64).tolist()
-    rest = _HEAD + len(terms)
+    count, most = answer[0].item(), answer[1:2].view(np.float64).item()
+    rest = _HEAD + _STATISTICS + len(terms)
     keys, scores = answer[rest : rest + count].tolist(), answer[rest + count :].view(np.float64).tolist()
     hits = [_new(Hit, pair) for pair in zip(keys, scores, strict=True)]
-    frequencies = dict(zip(terms, answer[_HEAD:rest].tolist(), strict=True))
-    return Ranking(hits, attainable), Statistics(documents, average, frequencies)
+    return Ranking(hits, most), _statistics(terms, answer[_HEAD:rest].tolist())
 
 
-def parts(searcher: Any, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25) -> Parts:
-    """The scores of the documents ``keys`` for each group, for a group weight of 1."""
-    _, arguments = _arguments(query, language, bm25)
-    rows = np.array(searcher.parts(*arguments, np.array(keys, np.int64))).reshape(len(keys) + 1, len(query.groups))
-    return Parts(rows[:-1].astype(np.float32), rows[-1])
+def parts(
+    searcher: Any, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25, lease: Lease | None
+) -> Parts:
+    """The scores of the documents ``keys``: for each group, for a group weight of 1, and together."""
+    _, arguments = _arguments(query, language, bm25, lease)
+    answer = np.array(searcher.parts(*arguments, np.array(keys, np.int64)))
+    rows = answer.reshape(len(keys) + 1, len(query.groups) + 1)
+    return Parts(rows[:-1, :-1].astype(np.float32), rows[-1, :-1], rows[:-1, -1].astype(np.float32))
+
+
+def _statistics(terms: Sequence[str], numbers: Sequence[int]) -> Statistics:
+    return Statistics(numbers[0], numbers[1], dict(zip(terms, numbers[_STATISTICS:], strict=False)))
 
 
 def document_frequencies(searcher: Any, language: str, terms: Collection[str]) -> dict[str, int]:
@@ -65,9 +88,12 @@ def sharing_skeleton(searcher: Any, language: str, term: str) -> list[str]:
     return [candidate for candidate, frequency in document_frequencies(searcher, language, terms).items() if frequency]
 
 
-def _arguments(query: TranslatedQuery, language: str, bm25: BM25) -> tuple[list[str], tuple[Any, ...]]:
-    """The terms of all groups, and what the Java methods take first: field, method, terms, their weights, by turns the
-    weight and the number of terms of each group, and the parameters of BM25."""
+def _arguments(
+    query: TranslatedQuery, language: str, bm25: BM25, lease: Lease | None
+) -> tuple[list[str], tuple[Any, ...]]:
+    """The terms of all groups, and what the Java methods take first: version, field, method, terms, their weights, by
+    turns the weight and the number of terms of each group, the parameters of BM25, and the statistics.
+    """
     terms: list[str] = []
     weights: list[float] = []
     groups: list[float] = []
@@ -79,7 +105,15 @@ def _arguments(query: TranslatedQuery, language: str, bm25: BM25) -> tuple[list[
     if not (_positive(of_terms) and _positive(of_groups[::2])):
         _refuse(query)
     structured = query.method != "smt"
-    return terms, (query_field(query, language), structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b)
+    version, statistics = 0, None
+    if lease is not None:
+        version, total = lease
+        numbers = [total.documents, total.length, *map(total.frequencies.__getitem__, terms)]
+        statistics = np.array(numbers, np.int64)
+    field = query_field(query, language)
+    return terms, (
+        version, field, structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b, statistics
+    )  # fmt: skip
 
 
 def _positive(weights: NDArray[np.float64]) -> bool:

@@ -127,6 +127,7 @@ def check_parts(index: LuceneIndex, query: TranslatedQuery, bm25: BM25, ranking:
     assert parts.attainable @ weights == pytest.approx(ranking.attainable, rel=1e-6, abs=1e-9)
     expected = [0.0, *(hit.score for hit in ranking.hits), 0.0]
     np.testing.assert_allclose(parts.scores @ weights, expected, rtol=1e-5, atol=5e-7 * ranking.attainable)
+    assert parts.totals.tolist() == expected
     assert not index.parts(query, "yy", keys, bm25).scores.any()
     assert index.parts(query, "xx", [], bm25).scores.shape == (0, len(query.groups))
 

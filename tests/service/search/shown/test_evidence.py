@@ -71,7 +71,7 @@ def collection_ranking_of(query: str, analysis: Counted) -> CollectionRanking:
     tokens = analysis.plain.tokens(query)
     translated = Translated(analysis.language, monolingual(tokens), None, False)
     frequencies = dict.fromkeys((token.term for token in tokens), 1)
-    return CollectionRanking(nothing, translated, Ranking([], 1.0), Statistics(10, 100.0, frequencies))
+    return CollectionRanking(nothing, translated, Ranking([], 1.0), Statistics(10, 1_000, frequencies))
 
 
 def shown_of(query: str, document: RankedDocument, analysis: Counted, work: Work | None = None) -> Shown:

@@ -10,21 +10,22 @@ import org.apache.lucene.index.Terms;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 
-/** The scores of chosen documents for each group. */
+/** The scores of chosen documents: for each group, and together. */
 final class Chosen implements Query.Receiver {
-  /** Row by row (documents, groups), then the attainable score of each group. */
+  /** Row by row (documents, groups and their weighted sum), then what is attainable. */
   final double[] scores;
 
-  private final int groups;
+  private final int columns;
 
   /** For each segment, the row of each chosen document. */
   private final NavigableMap<Integer, Integer>[] rows;
 
   @SuppressWarnings({"unchecked", "rawtypes"})
-  Chosen(Snapshot snapshot, long[] keys, double[] attainable) throws IOException {
-    groups = attainable.length;
-    scores = new double[(keys.length + 1) * groups];
-    System.arraycopy(attainable, 0, scores, keys.length * groups, groups);
+  Chosen(Snapshot snapshot, long[] keys, Query query) throws IOException {
+    columns = query.attainable.length + 1;
+    scores = new double[(keys.length + 1) * columns];
+    System.arraycopy(query.attainable, 0, scores, keys.length * columns, columns - 1);
+    scores[scores.length - 1] = query.most();
     rows = new NavigableMap[snapshot.segments.length];
     for (int segment = 0; segment < rows.length; segment++) {
       rows[segment] = find(snapshot.segments[segment], keys);
@@ -54,17 +55,27 @@ final class Chosen implements Query.Receiver {
     return next == null ? Integer.MAX_VALUE : next;
   }
 
-  @Override
-  public void group(int group, Window window) {
+  private void write(int column, Window window, double[] sums, IntToFloat score) {
     rows[window.segment]
         .subMap(window.first, window.end)
         .forEach(
             (document, row) -> {
               int place = document - window.first;
-              if (window.scores[place] > 0) scores[row * groups + group] = window.score(place);
+              if (sums[place] > 0) scores[row * columns + column] = score.of(place);
             });
   }
 
+  private interface IntToFloat {
+    float of(int place);
+  }
+
   @Override
-  public void totals(Window window) {}
+  public void group(int group, Window window) {
+    write(group, window, window.scores, window::score);
+  }
+
+  @Override
+  public void totals(Window window) {
+    write(columns - 1, window, window.totals, window::total);
+  }
 }

@@ -13,13 +13,16 @@ import org.apache.lucene.util.SmallFloat;
 
 /** The statistics and terms of a field; deleted documents do not count. */
 final class Field {
+  /** How many statistics stand before the frequencies of terms. */
+  static final int STATISTICS = 2;
+
   final Snapshot snapshot;
 
   /** N: the number of documents with a term. */
   final int documents;
 
-  /** Terms per document. */
-  final double averageLength;
+  /** Terms of all documents together. */
+  final long length;
 
   /** The length of each document of each segment, rounded down into one byte. */
   final byte[][] lengths;
@@ -49,7 +52,16 @@ final class Field {
       }
     }
     documents = count;
-    averageLength = count == 0 ? 0 : (double) sum / count;
+    length = sum;
+  }
+
+  /** What BM25 asks of an index, as whole numbers that add up over indexes: N, length, frequency of each term. */
+  long[] statistics(Term[] terms) {
+    long[] statistics = new long[STATISTICS + terms.length];
+    statistics[0] = documents;
+    statistics[1] = length;
+    for (int i = 0; i < terms.length; i++) statistics[STATISTICS + i] = terms[i].frequency;
+    return statistics;
   }
 
   /** The terms with these texts; one that no document has is a term as well. */

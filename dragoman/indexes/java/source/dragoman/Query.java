@@ -10,7 +10,10 @@ import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.SmallFloat;
 
-/** A translated query over one field, and its BM25 scores of every document that has one of its terms. */
+/**
+ * A translated query over one field, and its BM25 scores of every document that has one of its terms. The statistics are
+ * those of this index, or of all indexes that it is a part of: scores are then the same as in one index.
+ */
 final class Query {
   /** Receives the scores of a group, and the totals of all groups, of the documents of one window. */
   interface Receiver {
@@ -25,6 +28,7 @@ final class Query {
   /** The distinct terms of a group that documents have, with their weights. */
   private static final class Group {
     final List<Term> terms = new ArrayList<>();
+    final List<Long> frequencies = new ArrayList<>();
     double[] weights;
     double weight;
     double idf;
@@ -32,16 +36,27 @@ final class Query {
 
   final double[] attainable;
   private final Field field;
+  private final long[] statistics;
   private final boolean structured;
   private final Term[] terms;
   private final Group[] groups;
   private final double[] norms = new double[256];
 
-  Query(Field field, boolean structured, String text, double[] weights, double[] shapes, double k1, double b)
+  /** {@code statistics} is null for those of this index. */
+  Query(
+      Field field,
+      boolean structured,
+      String text,
+      double[] weights,
+      double[] shapes,
+      double k1,
+      double b,
+      long[] statistics)
       throws IOException {
     this.field = field;
     this.structured = structured;
     terms = weights.length == 0 ? new Term[0] : field.terms(Searcher.lines(text));
+    this.statistics = statistics == null ? field.statistics(terms) : statistics;
     groups = new Group[shapes.length / 2];
     attainable = new double[groups.length];
     int start = 0;
@@ -52,18 +67,22 @@ final class Query {
       attainable[i] = finish(groups[i]);
       start = end;
     }
+    double averageLength = this.statistics[1] == 0 ? 1 : (double) this.statistics[1] / this.statistics[0];
     for (int length = 0; length < norms.length; length++) {
       double words = SmallFloat.byte4ToInt((byte) length);
-      norms[length] = k1 * (1 - b + b * words / (field.averageLength == 0 ? 1 : field.averageLength));
+      norms[length] = k1 * (1 - b + b * words / averageLength);
     }
   }
 
   private Group group(double[] weights, int start, int end) {
     Map<Term, Double> summed = new LinkedHashMap<>();
-    for (int i = start; i < end; i++) {
-      if (terms[i].frequency > 0) summed.merge(terms[i], weights[i], Double::sum);
-    }
     Group group = new Group();
+    for (int i = start; i < end; i++) {
+      long frequency = statistics[Field.STATISTICS + i];
+      if (frequency == 0) continue;
+      if (!summed.containsKey(terms[i])) group.frequencies.add(frequency);
+      summed.merge(terms[i], weights[i], Double::sum);
+    }
     group.weights = new double[summed.size()];
     summed.forEach(
         (term, weight) -> {
@@ -78,10 +97,10 @@ final class Query {
     double sum = 0;
     double repeated = 0;
     for (int i = 0; i < group.weights.length; i++) {
-      Term term = group.terms.get(i);
-      if (!structured) group.weights[i] *= idf(term.frequency);
-      double counted = structured ? group.weights[i] * term.frequency : group.weights[i];
-      if (structured && term.isRepeated()) repeated += counted;
+      long frequency = group.frequencies.get(i);
+      if (!structured) group.weights[i] *= idf(frequency);
+      double counted = structured ? group.weights[i] * frequency : group.weights[i];
+      if (structured && group.terms.get(i).isRepeated()) repeated += counted;
       else sum += counted;
     }
     if (sum == 0) sum = repeated;
@@ -89,9 +108,10 @@ final class Query {
     return structured && sum > 0 ? group.idf : sum;
   }
 
+  /** The same on every machine, unlike {@code Math.log}. */
   private double idf(double frequency) {
-    double counted = Math.min(frequency, field.documents);
-    return Math.log(1 + (field.documents - counted + 0.5) / (counted + 0.5));
+    double counted = Math.min(frequency, statistics[0]);
+    return StrictMath.log(1 + (statistics[0] - counted + 0.5) / (counted + 0.5));
   }
 
   /** Scores all documents that the receiver wants, window by window, so that memory does not grow with the index. */
@@ -151,17 +171,21 @@ final class Query {
     }
   }
 
-  /** The answer of {@link Searcher#search}. */
-  long[] answer(Best best) {
-    long[] answer = new long[4 + terms.length + 2 * best.size()];
+  /** The maximal attainable score. */
+  double most() {
     double most = 0;
     for (int i = 0; i < groups.length; i++) most += attainable[i] * groups[i].weight;
+    return most;
+  }
+
+  /** The answer of {@link Searcher#search}. */
+  long[] answer(Best best) {
+    int head = 2 + statistics.length;
+    long[] answer = new long[head + 2 * best.size()];
     answer[0] = best.size();
-    answer[1] = field.documents;
-    answer[2] = Double.doubleToRawLongBits(field.averageLength);
-    answer[3] = Double.doubleToRawLongBits(most);
-    for (int i = 0; i < terms.length; i++) answer[4 + i] = terms[i].frequency;
-    best.write(answer, 4 + terms.length);
+    answer[1] = Double.doubleToRawLongBits(most());
+    System.arraycopy(statistics, 0, answer, 2, statistics.length);
+    best.write(answer, head);
     return answer;
   }
 }

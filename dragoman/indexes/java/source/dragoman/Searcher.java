@@ -20,6 +20,7 @@ import org.apache.lucene.util.BytesRef;
  */
 public final class Searcher extends ReferenceManager<Snapshot> {
   private final IndexWriter writer;
+  private final Leases leases = new Leases();
 
   public Searcher(IndexWriter writer) throws IOException {
     this.writer = writer;
@@ -29,31 +30,18 @@ public final class Searcher extends ReferenceManager<Snapshot> {
   /**
    * The k best documents by descending score, then ascending key.
    *
+   * @param version of the snapshot that is searched, of {@link #statistics}; 0 for the present one
    * @param structured whether a group is one term of expected frequencies (psq), or a weighted sum of terms
    * @param terms the terms of all groups, one a line
    * @param weights one a term
    * @param groups the weight and the number of terms of each group, by turns
-   * @return number of hits, N, average length, maximal attainable score, the document frequency of each term, the key
-   *     of each hit, the score of each hit; numbers that are not whole as the bits of a double
+   * @param statistics as of {@link #statistics}, without the version; null for those of this index
+   * @return number of hits, maximal attainable score, the statistics, the key of each hit, the score of each hit; numbers
+   *     that are not whole as the bits of a double
+   * @throws LeaseExpired the snapshot is there no longer
    */
   public long[] search(
-      String field, boolean structured, String terms, double[] weights, double[] groups, double k1, double b, int k)
-      throws IOException {
-    return computed(
-        snapshot -> {
-          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
-          Best best = new Best(snapshot, k);
-          query.score(best);
-          return query.answer(best);
-        });
-  }
-
-  /**
-   * The scores of chosen documents for each group, for a group weight of 1.
-   *
-   * @return row by row (keys, groups), then the maximal attainable score of each group
-   */
-  public double[] parts(
+      long version,
       String field,
       boolean structured,
       String terms,
@@ -61,15 +49,71 @@ public final class Searcher extends ReferenceManager<Snapshot> {
       double[] groups,
       double k1,
       double b,
+      long[] statistics,
+      int k)
+      throws IOException {
+    return computed(
+        version,
+        snapshot -> {
+          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
+          Best best = new Best(snapshot, k);
+          query.score(best);
+          return query.answer(best);
+        });
+  }
+
+  /**
+   * The scores of chosen documents: for each group, for a group weight of 1, and the weighted sum.
+   *
+   * @return row by row (keys, groups and the sum), then what is attainable
+   * @throws LeaseExpired the snapshot is there no longer
+   */
+  public double[] parts(
+      long version,
+      String field,
+      boolean structured,
+      String terms,
+      double[] weights,
+      double[] groups,
+      double k1,
+      double b,
+      long[] statistics,
       long[] keys)
       throws IOException {
     return computed(
+        version,
         snapshot -> {
-          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
-          Chosen chosen = new Chosen(snapshot, keys, query.attainable);
+          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
+          Chosen chosen = new Chosen(snapshot, keys, query);
           query.score(chosen);
           return chosen.scores;
         });
+  }
+
+  /**
+   * What BM25 asks of this index for terms, one a line. The snapshot stays until {@link #endLease}, once for each
+   * call.
+   *
+   * @return the snapshot's version, N, the terms of all documents together, the document frequency of each term
+   */
+  public long[] statistics(String field, String terms) throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      Field read = snapshot.field(field);
+      long[] statistics = read.statistics(read.terms(lines(terms)));
+      long[] answer = new long[1 + statistics.length];
+      answer[0] = snapshot.version;
+      System.arraycopy(statistics, 0, answer, 1, statistics.length);
+      leases.keep(snapshot);
+      return answer;
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /** Gives a snapshot of {@link #statistics} back. */
+  public void endLease(long version) throws IOException {
+    leases.release(version);
   }
 
   /** The document frequency of each of the terms, one a line. */
@@ -140,10 +184,15 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     T on(Snapshot snapshot) throws IOException;
   }
 
-  /** What is computed on the present snapshot; where memory is out, once more without the postings kept so far. */
-  private <T> T computed(Computation<T> computation) throws IOException {
+  /** What is computed on a snapshot; where memory is out, once more without the postings kept so far. */
+  private <T> T computed(long version, Computation<T> computation) throws IOException {
     Snapshot snapshot = acquire();
     try {
+      if (version != 0 && version != snapshot.version) {
+        Snapshot leased = leases.take(version);
+        release(snapshot);
+        snapshot = leased;
+      }
       try {
         return computation.on(snapshot);
       } catch (OutOfMemoryError error) {
@@ -170,14 +219,18 @@ public final class Searcher extends ReferenceManager<Snapshot> {
   }
 
   @Override
+  protected void afterClose() throws IOException {
+    leases.releaseAll();
+  }
+
+  @Override
   protected boolean tryIncRef(Snapshot snapshot) {
     return snapshot.reader.tryIncRef();
   }
 
   @Override
   protected void decRef(Snapshot snapshot) throws IOException {
-    snapshot.reader.decRef();
-    if (snapshot.reader.getRefCount() == 0) snapshot.forget();
+    snapshot.leave();
   }
 
   @Override

@@ -21,6 +21,11 @@ final class Snapshot {
   private static final Set<Snapshot> KEEPING = ConcurrentHashMap.newKeySet();
   private static final AtomicLong KEPT = new AtomicLong();
 
+  private static final AtomicLong LAST_VERSION = new AtomicLong(System.currentTimeMillis() << 20);
+
+  /** Tells this snapshot from all others, also from those of an index that was opened anew. */
+  final long version = LAST_VERSION.incrementAndGet();
+
   final DirectoryReader reader;
   final LeafReader[] segments;
   private final long[][] keys;
@@ -57,6 +62,12 @@ final class Snapshot {
   void keep(int postings) {
     KEEPING.add(this);
     if (KEPT.addAndGet(postings) > MAX_KEPT) forgetAll();
+  }
+
+  /** Gives up a reference to the reader, and what was read where it was the last one. */
+  void leave() throws IOException {
+    reader.decRef();
+    if (reader.getRefCount() == 0) forget();
   }
 
   static void forgetAll() {

@@ -1,0 +1,287 @@
+"""Several indexes that together hold the documents of one, and answer as that one would.
+
+A search takes two rounds. The first asks each shard for whole numbers: its documents, their length, and the document
+frequency of each term of the query. They add up to those of one index. The second has each shard score its documents by
+the sums, with ``idf(sum_s df_s(t), sum_s N_s)`` and ``avgdl = sum_s length_s / sum_s N_s``. So each document gets the
+very score that it has in one index, and the ``k`` best of all are among the ``k`` best of each.
+
+Each shard keeps the snapshot of the first round for the second. The sums are kept as well: while no shard has changed,
+the second round is the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, wait
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from dragoman.deadline import check, remaining
+from dragoman.indexes.analysis.transliteration import most_alike
+from dragoman.indexes.bm25 import BM25, Parts, Ranking, Unsearched
+from dragoman.indexes.errors import IndexFault, LeaseExpired
+from dragoman.indexes.explanation import Statistics
+from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
+from dragoman.indexes.lucene.queries import Lease
+from dragoman.lexicon.query import TranslatedQuery
+
+__all__ = ["JoinedIndex", "SearchedIndex", "Shard", "shard_of"]
+
+_CACHED_QUERIES = 1_024
+_CACHED_SOUNDS = 4_096
+_LONGEST_SECONDS = 30.0
+_SHARE_OF_TIME = 0.75
+"""Of the time that is left, what a late shard may take: the answer has to be made of what the others found."""
+_POLL_SECONDS = 0.1
+
+_FAULTS = (IndexFault, OSError, JavaError, JvmUnavailable)
+"""What a shard may raise by itself; all else is the query's fault, or ours."""
+_MASK = (1 << 64) - 1
+
+T = TypeVar("T")
+_Key = tuple[str, bool, tuple[str, ...]]
+
+
+class SearchedIndex(Protocol):
+    """What a search asks of the index of a collection, of one part or of several."""
+
+    def rank_with_statistics(
+        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
+    ) -> tuple[Ranking, Statistics]:
+        """The ``k`` best documents, and the statistics behind their scores."""
+
+    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
+        """The scores of the documents ``keys``: for each group, and together."""
+
+    def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
+        """Index terms that sound like ``term``, with similarities in (0, 1]."""
+
+    def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
+        """The document frequency of each index term."""
+
+
+class Shard(Protocol):
+    """An index that holds the documents of some keys, and answers in rounds; see ``LuceneIndex``."""
+
+    @property
+    def refreshes(self) -> int:
+        """Another number whenever its answers may be others."""
+
+    def begin(self, query: TranslatedQuery, language: str) -> Lease:
+        """The first round: the statistics of a query's terms, and the snapshot that has them."""
+
+    def end(self, lease: Lease) -> None:
+        """Let a snapshot go."""
+
+    def rank_with_statistics(
+        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None, lease: Lease | None = None
+    ) -> tuple[Ranking, Statistics]:
+        """The second round; raises LeaseExpired where the snapshot is gone."""
+
+    def parts(
+        self,
+        query: TranslatedQuery,
+        language: str,
+        keys: Sequence[int],
+        bm25: BM25 | None = None,
+        lease: Lease | None = None,
+    ) -> Parts:
+        """The second round for some documents; raises LeaseExpired where the snapshot is gone."""
+
+    def sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
+        """The index terms that may sound like ``term``."""
+
+    def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
+        """The document frequency of each index term."""
+
+
+def shard_of(key: int, shards: int) -> int:
+    """The shard of a document: SplitMix64's finaliser (Steele, Lea & Flood 2014) of its key, modulo ``shards``."""
+    mixed = key & _MASK
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & _MASK
+    return (mixed ^ (mixed >> 31)) % shards
+
+
+class JoinedIndex:
+    """The index of all documents of several shards. Thread-safe.
+
+    A shard that fails or is late is left out of the answer, which says so; where all do, the first one's fault is
+    raised.
+    """
+
+    def __init__(self, shards: Sequence[Shard], pool: Executor) -> None:
+        """``pool`` runs the shards' work, several at a time."""
+        self._shards = shards
+        self._pool = pool
+        self._leases: dict[_Key, Mapping[int, Lease]] = {}
+        """The leases of the last first round of a query, by shard. Their snapshots may be gone."""
+        self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
+        self._sounds_of: list[int] = []
+
+    def rank_with_statistics(
+        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
+    ) -> tuple[Ranking, Statistics]:
+        """The ``k`` best documents, best first, ties by ascending key, and the statistics behind their scores.
+
+        Raises:
+            ValueError: if ``k`` is below 1 or a weight is not a positive number.
+            IndexFault, OSError: no shard can be searched.
+        """
+
+        def score(shard: Shard, position: int, lease: Lease) -> tuple[Ranking, Statistics]:
+            return shard.rank_with_statistics(query, language, k, bm25, lease)
+
+        answers, unsearched = self._in_rounds(query, language, score)
+        rankings = [ranking for ranking, _ in answers.values()]
+        hits = [hit for ranking in rankings for hit in ranking.hits]
+        hits.sort(key=lambda hit: (-hit.score, hit.key))
+        _, statistics = next(iter(answers.values()))
+        return Ranking(hits[:k], rankings[0].attainable, unsearched), statistics
+
+    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
+        """The scores of the documents ``keys``: for each group, and together; 0 for those of a shard that fails.
+
+        Raises:
+            IndexFault, OSError: no shard can be searched.
+        """
+        rows: list[list[int]] = [[] for _ in self._shards]
+        for row, key in enumerate(keys):
+            rows[shard_of(key, len(self._shards))].append(row)
+
+        def score(shard: Shard, position: int, lease: Lease) -> Parts:
+            return shard.parts(query, language, [keys[row] for row in rows[position]], bm25, lease)
+
+        answers, _ = self._in_rounds(query, language, score)
+        attainable = next(iter(answers.values())).attainable
+        joined = Parts(
+            np.zeros((len(keys), len(query.groups)), np.float32), attainable, np.zeros(len(keys), np.float32)
+        )
+        for position, parts in answers.items():
+            joined.scores[rows[position]] = parts.scores
+            joined.totals[rows[position]] = parts.totals
+        return joined
+
+    def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
+        """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
+        state = [shard.refreshes for shard in self._shards]
+        if state != self._sounds_of or len(self._sounds) >= _CACHED_SOUNDS:
+            self._sounds, self._sounds_of = {}, state
+        sounds = self._sounds  # another thread may begin a new one
+        similar_terms = sounds.get((language, term))
+        if similar_terms is None:
+            answers, _ = self._ask(lambda shard, position: shard.sharing_skeleton(language, term))
+            candidates = {candidate for terms in answers.values() for candidate in terms}
+            similar_terms = sounds[language, term] = most_alike(term, candidates)
+        return similar_terms
+
+    def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
+        """The document frequency of each index term."""
+        answers, _ = self._ask(lambda shard, position: shard.document_frequencies(language, terms))
+        return {term: sum(frequencies[term] for frequencies in answers.values()) for term in terms}
+
+    def _in_rounds(
+        self, query: TranslatedQuery, language: str, score: Callable[[Shard, int, Lease], T]
+    ) -> tuple[dict[int, T], tuple[Unsearched, ...]]:
+        """The answers of the second round, by shard, and which shards did not answer."""
+        terms = tuple(alternative.term for group in query.groups for alternative in group.alternatives)
+        key = (language, query.method == "smt", terms)
+        if (cached := self._leases.get(key)) is not None:
+            with suppress(LeaseExpired):
+                return self._score(score, cached, {})
+            self._leases.pop(key, None)
+        with self._begun(query, language) as (leases, faults):
+            if not faults:
+                if len(self._leases) >= _CACHED_QUERIES:
+                    self._leases.clear()
+                self._leases[key] = leases
+            return self._score(score, leases, faults)
+
+    @contextmanager
+    def _begun(
+        self, query: TranslatedQuery, language: str
+    ) -> Iterator[tuple[Mapping[int, Lease], Mapping[int, Exception]]]:
+        """The first round: the snapshots of the shards, each with the sums of all shards that answered."""
+        leases, faults = self._ask(
+            lambda shard, position: shard.begin(query, language), late=lambda shard, lease: shard.end(lease)
+        )
+        try:
+            total = _add([lease.statistics for lease in leases.values()])
+            yield {position: Lease(lease.version, total) for position, lease in leases.items()}, faults
+        finally:
+            for position, lease in leases.items():
+                with suppress(IndexFault, OSError):
+                    self._shards[position].end(lease)
+
+    def _score(
+        self,
+        score: Callable[[Shard, int, Lease], T],
+        leases: Mapping[int, Lease],
+        faults: Mapping[int, Exception],
+    ) -> tuple[dict[int, T], tuple[Unsearched, ...]]:
+        answers, more = self._ask(lambda shard, position: score(shard, position, leases[position]), only=leases)
+        for fault in more.values():
+            if isinstance(fault, LeaseExpired):
+                raise fault
+        return answers, tuple(
+            Unsearched(1 / len(self._shards), fault) for _, fault in sorted({**faults, **more}.items())
+        )
+
+    def _ask(
+        self,
+        ask: Callable[[Shard, int], T],
+        only: Collection[int] | None = None,
+        late: Callable[[Shard, T], None] | None = None,
+    ) -> tuple[dict[int, T], dict[int, Exception]]:
+        """The answers of shards by their positions, and the faults of the others. ``late`` gets what comes too late.
+
+        Raises:
+            Exception: what the first shard raised, where none answered.
+            WorkCancelled: nobody waits for it any more.
+        """
+        positions = range(len(self._shards)) if only is None else sorted(only)
+        futures = {position: self._pool.submit(ask, self._shards[position], position) for position in positions}
+        _wait(list(futures.values()), remaining(_LONGEST_SECONDS) * _SHARE_OF_TIME)
+        answers: dict[int, T] = {}
+        faults: dict[int, Exception] = {}
+        for position, future in futures.items():
+            if not future.done():
+                faults[position] = TimeoutError("it took too long")
+                if not future.cancel() and late is not None:
+                    future.add_done_callback(partial(_give_back, late, self._shards[position]))
+            elif (fault := future.exception()) is None:
+                answers[position] = future.result()
+            elif isinstance(fault, _FAULTS):
+                faults[position] = fault
+            else:
+                raise fault
+        if not answers:
+            raise next(iter(faults.values()))
+        return answers, faults
+
+
+def _wait(futures: Sequence[Future[T]], seconds: float) -> None:
+    """Wait until all are done, or for ``seconds``, as long as somebody waits for the answer."""
+    while futures and seconds > 0:
+        futures = list(wait(futures, min(seconds, _POLL_SECONDS)).not_done)
+        seconds -= _POLL_SECONDS
+        check()
+
+
+def _give_back(end: Callable[[Shard, T], None], shard: Shard, future: Future[T]) -> None:
+    if future.exception() is None:
+        with suppress(*_FAULTS):
+            end(shard, future.result())
+
+
+def _add(statistics: Sequence[Statistics]) -> Statistics:
+    """The statistics of all shards together."""
+    first = statistics[0]
+    return Statistics(
+        sum(shard.documents for shard in statistics),
+        sum(shard.length for shard in statistics),
+        {term: sum(shard.frequencies[term] for shard in statistics) for term in first.frequencies},
+    )
