@@ -63,7 +63,7 @@ class Database:
     def collection(self, name: str, language: str | None = None, **options: Any) -> Collection:
         """The collection of this name; made now, in this language (ISO 639-1), if there is none.
 
-        ``options`` are those of a new one: ``description``, ``late_interaction``, ``entities``.
+        ``options`` are those of a new one: ``description``, ``late_interaction``, ``entities``, ``shards``.
 
         Raises:
             NotFound: there is none, and no ``language`` is given.

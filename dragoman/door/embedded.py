@@ -186,7 +186,7 @@ class Embedded:
     def _create_collection(self, call: Call[Any]) -> Any:
         new = _body(NewCollection, call)
         collection = self._library.collections.create(
-            new.name, new.language, new.description, new.late_interaction, new.entities
+            new.name, new.language, new.description, new.late_interaction, new.entities, new.shards
         )
         return self._collection(collection.name)
 

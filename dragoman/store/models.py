@@ -73,6 +73,8 @@ class Collection(Base):
     """Whether states of subwords are kept; null: up to the size that the settings have."""
     entities: Mapped[bool] = mapped_column(Boolean, default=False, server_default=sql("false"))
     """Whether names are found in its documents."""
+    shards: Mapped[int] = mapped_column(Integer, default=1, server_default=sql("1"))
+    """How many parts its index is to have."""
     generation: Mapped[int] = mapped_column(BigInteger, default=0)
     document_count: Mapped[int] = mapped_column(BigInteger, default=0)
     created_at: Mapped[datetime] = mapped_column(Instant, default=now)

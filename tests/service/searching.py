@@ -29,7 +29,8 @@ def found(runtime: Runtime, collection: str, word: str, language: str | None = N
     info = runtime.collections.get(collection)
     query = monolingual(analysis(language or info.language).tokens(word))
     with runtime.indexes.of(info.key).use() as index:
-        keys = [hit.key for hit in index.search(query, language or info.language, 10_000)]
+        ranking, _ = index.rank_with_statistics(query, language or info.language, 10_000)
+    keys = [hit.key for hit in ranking.hits]
     documents = runtime.collections.by_keys(keys)
     return [documents[key].id for key in sorted(keys)]
 

@@ -25,6 +25,10 @@ class CollectionInfo:
     languages: tuple[str, ...]
     entities: bool
     """Whether names are found in its documents."""
+    shards: int
+    """How many parts the index is to have."""
+    index_shards: int
+    """How many it has; 0 before it is open."""
     created_at: datetime
 
 

@@ -23,6 +23,8 @@ class CollectionRecord:
     """Whether states of subwords are kept; None: up to the size that the settings have."""
     entities: bool
     """Whether names are found in its documents."""
+    shards: int = 1
+    """How many parts the index is to have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,10 @@ from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.sounds import Sounds
 from dragoman.engine.query.translation import Translated, translate
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
-from dragoman.indexes.bm25 import Hit
+from dragoman.indexes.bm25 import Hit, Unsearched
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
-from dragoman.indexes.lucene.lucene_index import LuceneIndex
+from dragoman.indexes.lucene.joined_index import SearchedIndex
 from dragoman.lexicon.text.tokens import Analysis
 
 STAGE = "first_stage"
@@ -129,11 +129,8 @@ class FirstStage:
         for collection in check_each(retrieval.collections):
             try:
                 permitted_keys = None if retrieval.permitted is None else retrieval.permitted.get(collection.key, ())
-                rankings.extend(
-                    self._rank_languages(
-                        collection, [translations[language] for language in collection.languages], k, permitted_keys
-                    )
-                )
+                queries = [translations[language] for language in collection.languages]
+                rankings += self._rank_languages(collection, queries, k, permitted_keys, degraded)
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
@@ -152,17 +149,27 @@ class FirstStage:
         return rankings
 
     def _rank_languages(
-        self, collection: CollectionInfo, translations: Sequence[Translated], k: int, permitted: Sequence[int] | None
+        self,
+        collection: CollectionInfo,
+        translations: Sequence[Translated],
+        k: int,
+        permitted: Sequence[int] | None,
+        degraded: list[Degraded],
     ) -> list[CollectionRanking]:
         rankings = []
+        unsearched: Sequence[Unsearched] = ()
         with self._indexes.of(collection.key).use() as index:
             for translated in check_each(translations):
                 query, language = translated.query, translated.language
                 ranking, statistics = index.rank_with_statistics(query, language, k, translated.bm25)
+                if len(ranking.unsearched) > len(unsearched):
+                    unsearched = ranking.unsearched
                 if permitted is not None and ranking.hits:
                     ranking = replace(ranking, hits=_best(index, translated, permitted, k))
                 if ranking.hits:
                     rankings.append(CollectionRanking(collection, translated, ranking, statistics))
+        if unsearched:
+            degraded.append(_incomplete(collection, unsearched))
         return rankings
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
@@ -179,16 +186,31 @@ class FirstStage:
         for collection in check_each(collections):
             if language in collection.languages:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
-                    if index.document_frequency(language, term):
+                    if index.document_frequencies(language, [term])[term]:
                         return True
         return False
+
+
+def _incomplete(collection: CollectionInfo, unsearched: Sequence[Unsearched]) -> Degraded:
+    """What says that parts of an index did not answer.
+
+    Raises:
+        Unavailable: in background work, which waits for them.
+    """
+    fault = unsearched[0].fault
+    error = classify(fault) or Unavailable(without_folders(str(fault)))
+    share = sum(part.share for part in unsearched)
+    reason = f"collection '{collection.name}': about {share:.0%} of its documents were not searched: {error}"
+    if in_background():
+        raise Unavailable(reason)
+    return Degraded.of(STAGE, reason, error.error_type)
 
 
 def _document(ranking: CollectionRanking, key: int, bm25: StageScore) -> RankedDocument:
     return RankedDocument(ranking.collection, key, ranking.translated.language, bm25.share, bm25.score, ranking, bm25)
 
 
-def _best(index: LuceneIndex, translated: Translated, keys: Sequence[int], k: int) -> list[Hit]:
+def _best(index: SearchedIndex, translated: Translated, keys: Sequence[int], k: int) -> list[Hit]:
     """The ``k`` best of these documents, the first of equal ones by key."""
     if not keys:
         return []

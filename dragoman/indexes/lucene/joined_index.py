@@ -22,7 +22,7 @@ import numpy as np
 from dragoman.deadline import check, remaining
 from dragoman.indexes.analysis.transliteration import most_alike
 from dragoman.indexes.bm25 import BM25, Parts, Ranking, Unsearched
-from dragoman.indexes.errors import IndexFault, LeaseExpired
+from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, LeaseExpired
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.indexes.lucene.queries import Lease
@@ -121,6 +121,8 @@ class JoinedIndex:
         """The leases of the last first round of a query, by shard. Their snapshots may be gone."""
         self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
         self._sounds_of: list[int] = []
+        self.damage: Exception | None = None
+        """What was wrong with a shard that could not answer and never will."""
 
     def rank_with_statistics(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
@@ -256,6 +258,8 @@ class JoinedIndex:
                 answers[position] = future.result()
             elif isinstance(fault, _FAULTS):
                 faults[position] = fault
+                if isinstance(fault, (IndexCorrupt, IndexClosed)):
+                    self.damage = fault
             else:
                 raise fault
         if not answers:

@@ -52,6 +52,9 @@ class LuceneIndex:
         """Without ``locked`` nothing keeps a second writer out of the directory, and an open index has no file
         descriptor. Its owner has to be the only one."""
         self.directory = directory
+        self.shards = 1
+        self.damage: Exception | None = None
+        """Never: an index of one part raises what is wrong with it. See ``ShardedIndex``."""
         directory.mkdir(parents=True, exist_ok=True)
         self.refreshes = 0
         """How often it was refreshed: between two times all answers are the same."""
@@ -103,6 +106,11 @@ class LuceneIndex:
     def generation(self) -> int:
         """The generation of the last commit; 0 for a new index."""
         return self._run(lambda store: store.generation)
+
+    @property
+    def newest_generation(self) -> int:
+        """The same: there is one part."""
+        return self.generation
 
     @property
     def metadata(self) -> dict[str, str]:

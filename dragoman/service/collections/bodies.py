@@ -59,7 +59,10 @@ def collection_body(info: CollectionInfo, failed: int, dense: DenseIndexes, enti
         description=info.description,
         documents=info.documents,
         generation=info.generation,
-        index=IndexInfo(state=info.index_state, generation=info.index_generation, failed=failed),
+        shards=info.shards,
+        index=IndexInfo(
+            state=info.index_state, generation=info.index_generation, failed=failed, shards=info.index_shards
+        ),
         embeddings=_embeddings(info, dense),
         entities=_entities(info, entities),
         created_at=info.created_at,

@@ -15,6 +15,7 @@ from dragoman.service.collections.bodies import collection_body, document_body, 
 from dragoman.service.collections.schemas import (
     UNINDEXED_LISTED,
     CollectionBody,
+    CollectionChange,
     CollectionList,
     DocumentBody,
     ImportBody,
@@ -70,7 +71,7 @@ def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep
     """Create an empty collection; 409 if there is one of this name."""
     with record("collection.create", new.name):
         collection = runtime.collections.create(
-            new.name, new.language, new.description, new.late_interaction, new.entities
+            new.name, new.language, new.description, new.late_interaction, new.entities, new.shards
         )
     return collection_body(collection, 0, runtime.dense, runtime.source)
 
@@ -88,6 +89,18 @@ def list_collections(runtime: RuntimeDep) -> CollectionList:
 def get_collection(name: CollectionName, runtime: RuntimeDep) -> CollectionBody:
     """One collection: how many documents it has, its generation, and the state of its index."""
     info = runtime.collections.get(name)
+    failed = runtime.collections.unindexed_counts(info.key).get(info.key, 0)
+    return collection_body(info, failed, runtime.dense, runtime.source)
+
+
+@router.patch("/{name}")
+def change_collection(
+    name: CollectionName, change: CollectionChange, runtime: RuntimeDep, record: RecordDep
+) -> CollectionBody:
+    """Change the number of parts of a collection's index. It is built in the background, while the present one serves;
+    documents are taken again when it is ready."""
+    with record("collection.change", name):
+        info = runtime.collections.change(name, change.shards)
     failed = runtime.collections.unindexed_counts(info.key).get(info.key, 0)
     return collection_body(info, failed, runtime.dense, runtime.source)
 

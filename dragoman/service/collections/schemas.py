@@ -10,8 +10,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from dragoman.engine.core.names import check_name
 from dragoman.store.validation import Body, LanguageCode, Text
 
+MOST_SHARDS = 64
 UNINDEXED_LISTED = 1000
 """Documents that one list of unindexed ones has."""
+
+
+Shards = Annotated[
+    int,
+    Field(
+        strict=True,
+        ge=1,
+        le=MOST_SHARDS,
+        description="Parts of the index, which are searched at once; scores are those of one part. More than the machine"
+        " has cores gain nothing.",
+    ),
+]
 
 
 class NewCollection(Body):
@@ -34,6 +47,15 @@ class NewCollection(Body):
         description="Whether names are found in the documents, in the background after an import: hits show them, and"
         " searches can be limited to documents that hold some. 503 if there is no tagger of names.",
     )
+    shards: Shards = 1
+
+
+class CollectionChange(Body):
+    """What is to be changed in a collection."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    shards: Shards
 
 
 class IndexInfo(BaseModel):
@@ -42,6 +64,7 @@ class IndexInfo(BaseModel):
     state: str = Field(description="ready, building, stale (a change could not be indexed) or failed")
     generation: int = Field(description="Generation up to which it includes all changes; -1 before it is open.")
     failed: int = Field(description="Documents that could not be indexed; GET .../unindexed lists them.")
+    shards: int = Field(description="Parts that it has now; 0 before it is open.")
 
 
 class EmbeddingsInfo(BaseModel):
@@ -71,6 +94,7 @@ class CollectionBody(BaseModel):
     description: str | None
     documents: int
     generation: int = Field(description="Increases with every change of the documents.")
+    shards: int = Field(description="Parts that the index is to have; index.shards says how many it has.")
     index: IndexInfo
     embeddings: EmbeddingsInfo | None = Field(description="Null if the collection has none and gets none by itself.")
     entities: EntitiesInfo | None = Field(description="Null if names are not found in its documents.")

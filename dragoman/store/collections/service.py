@@ -85,8 +85,9 @@ class Collections:
         description: str | None = None,
         late_interaction: bool | None = None,
         entities: bool = False,
+        shards: int = 1,
     ) -> CollectionInfo:
-        """Create an empty collection; for ``late_interaction`` and ``entities`` see :class:`Collection`.
+        """Create an empty collection; for the last three see :class:`Collection`.
 
         Raises:
             InvalidRequest: the name is not allowed, or the language is unknown.
@@ -102,6 +103,7 @@ class Collections:
                 description=description,
                 late_interaction=late_interaction,
                 entities=entities,
+                shards=shards,
             )
         except ValueError as fault:
             raise InvalidRequest(str(fault)) from fault
@@ -153,6 +155,20 @@ class Collections:
         """
         row = self._row(name)
         self._remove(row.id, row.uid)
+
+    def change(self, name: str, shards: int) -> CollectionInfo:
+        """Have a collection's index in another number of parts: it is built in the background, and then swapped in.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        with self._store.write() as session:
+            row = session.get(Collection, self._row(name).id, with_for_update=True)
+            if row is None:
+                raise NotFound(f"there is no collection named {name!r}")
+            row.shards = shards
+        self._indexes.follower.follow(row.id)
+        return self._info(row)
 
     def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
         """Store and index the documents of a streamed NDJSON body, plain or gzip.
@@ -343,6 +359,8 @@ class Collections:
             index_generation=index.generation if index else -1,
             languages=index.languages if index else (),
             entities=row.entities,
+            shards=row.shards,
+            index_shards=index.shards if index else 0,
             created_at=row.created_at,
         )
 

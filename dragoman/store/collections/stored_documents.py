@@ -39,6 +39,7 @@ _RECORD = select(
     Collection.document_count,
     Collection.late_interaction,
     Collection.entities,
+    Collection.shards,
 )
 DOCUMENT = select(Document.key, Document.generation, Document.language, Document.title, Document.text, Document.deleted)
 """The columns of a :class:`SourceDocument`."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from dragoman.engine.core.errors import NotFound, StorageFull, Unavailable
-from dragoman.engine.indexing.lucene import builds, collection_index
+from dragoman.engine.indexing.lucene import builds
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.search.request import SearchQuery
@@ -130,14 +130,14 @@ def test_an_index_of_another_analysis_is_searched_while_it_is_built_anew(
         build = before.read_text()
     with running(slow):
         assert before.read_text() == build
-    present = collection_index.analysis
+    present = document_writer.analysis
 
     class Changed:
         language = "sw"
         fingerprint = "changed"
         tokens = staticmethod(lambda text: [one._replace(term=one.term + "x") for one in present("sw").tokens(text)])
 
-    for module in (builds, collection_index):
+    for module in (builds, document_writer):
         monkeypatch.setattr(module, "analysis", lambda language: Changed())
     go_on, catch_up = Event(), CollectionIndex._catch_up
 

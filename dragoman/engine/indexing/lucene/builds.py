@@ -5,22 +5,28 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from enum import StrEnum
 from pathlib import Path
 from threading import Condition
 
+from dragoman.engine.indexing.sources import CollectionRecord
 from dragoman.files.atomic import atomic_file
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
+from dragoman.indexes.lucene.sharded_index import ShardedIndex, open_index
 
-__all__ = ["IndexState", "OpenIndex", "languages", "metadata", "open_build", "point_to", "remove_others"]
+__all__ = ["AnyIndex", "IndexState", "OpenIndex", "languages", "metadata", "open_build", "point_to", "remove_others"]
 
 logger = logging.getLogger("dragoman")
 
 _LAYOUT = "1"
 """Changes whenever what is written into an index does; an index of another layout is built anew."""
+
+
+AnyIndex = LuceneIndex | ShardedIndex
 
 
 class IndexState(StrEnum):
@@ -35,7 +41,7 @@ class IndexState(StrEnum):
 class OpenIndex:
     """An open index and how many are using it."""
 
-    def __init__(self, index: LuceneIndex, changed: Condition) -> None:
+    def __init__(self, index: AnyIndex, changed: Condition) -> None:
         """``changed`` is told when a user leaves."""
         self.index = index
         self.users = 0
@@ -53,19 +59,20 @@ class OpenIndex:
             return self._changed.wait_for(lambda: not self.users, seconds)
 
 
-def open_build(directory: Path, uid: str, generation: int, name: str) -> tuple[LuceneIndex | None, str]:
+def open_build(directory: Path, record: CollectionRecord, pool: Executor) -> tuple[AnyIndex | None, str]:
     """The index on the disk, and why it is to be built anew though it can be searched; None when it cannot be.
 
-    ``generation`` is the database's; ``name`` is what people know the collection ``uid`` by, for messages.
+    An index in another number of parts than the record's is not outdated by that.
     """
+    name = record.name
     if (build := _current(directory)) is None:
         return None, ""
     try:
-        index = LuceneIndex(directory / build, locked=False)
+        index = open_index(directory / build, pool)
     except (IndexCorrupt, JavaError) as fault:
         logger.warning("the index of %s cannot be opened and is built anew: %s", name, fault)
         return None, ""
-    if (reason := _unusable(index, uid, generation)) is not None:
+    if (reason := _unusable(index, record)) is not None:
         logger.warning("the index of %s is built anew: %s", name, reason)
         index.close()
         return None, ""
@@ -80,7 +87,7 @@ def metadata(uid: str, languages: Mapping[str, str]) -> dict[str, str]:
     return {"collection": uid, "layout": _LAYOUT, **marks}
 
 
-def languages(index: LuceneIndex) -> dict[str, str]:
+def languages(index: AnyIndex) -> dict[str, str]:
     """The fingerprint of each language's analysis, as of the last commit."""
     prefix = "analysis."
     return {key.removeprefix(prefix): mark for key, mark in index.metadata.items() if key.startswith(prefix)}
@@ -108,16 +115,16 @@ def _current(directory: Path) -> str | None:
     return name if name.isalnum() and (directory / name).is_dir() else None
 
 
-def _unusable(index: LuceneIndex, uid: str, generation: int) -> str | None:
+def _unusable(index: AnyIndex, record: CollectionRecord) -> str | None:
     present = index.metadata
-    if present.get("collection") != uid or present.get("layout") != _LAYOUT:
+    if present.get("collection") != record.uid or present.get("layout") != _LAYOUT:
         return "it is of another collection or layout"
-    if index.generation > generation:
+    if index.newest_generation > record.generation:
         return "it is newer than the database"
     return None
 
 
-def _find_change(index: LuceneIndex) -> str:
+def _find_change(index: AnyIndex) -> str:
     for language, mark in languages(index).items():
         if analysis(language).fingerprint != mark:
             return f"the analysis of {language} has changed"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,13 +20,14 @@ from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.engine.indexing.feed import Feed, indexed_documents
 from dragoman.engine.indexing.lucene import builds
-from dragoman.engine.indexing.lucene.builds import IndexState, OpenIndex
-from dragoman.engine.indexing.lucene.isolation import isolate, write_each
+from dragoman.engine.indexing.lucene.builds import AnyIndex, IndexState, OpenIndex
+from dragoman.engine.indexing.lucene.document_writer import DocumentWriter
 from dragoman.engine.indexing.sources import CollectionRecord, SourceDocument, Unindexed, UnindexedList
-from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
-from dragoman.indexes.lucene.lucene_index import IndexedDocument, LuceneIndex
+from dragoman.indexes.lucene.joined_index import SearchedIndex
+from dragoman.indexes.lucene.lucene_index import IndexedDocument
+from dragoman.indexes.lucene.sharded_index import open_index
 
 logger = logging.getLogger("dragoman")
 
@@ -50,18 +52,19 @@ class CollectionIndex:
         directory: Path,
         record: CollectionRecord,
         analysis_seconds: float,
+        pool: Executor,
     ) -> None:
-        """``analysis_seconds`` is the longest analysis of one document."""
+        """``analysis_seconds`` is the longest analysis of one document; ``pool`` searches the parts of the index."""
         self._feed = feed
+        self._pool = pool
         self.unindexed = unindexed
         self.directory = directory
-        self._collection = record.id
-        self._uid = record.uid
+        self._record = record
         self.name = record.name
         self._writing = RLock()
         self._users = Condition()
         self._opened: OpenIndex | None = None
-        self._languages: dict[str, str] = {}
+        self._writer = DocumentWriter(unindexed, analysis_seconds, lambda: self._deleted or self._closing)
         self._searched: frozenset[str] = frozenset()
         """The languages of the index that is searched while another is built."""
         self._applied = -1
@@ -72,13 +75,12 @@ class CollectionIndex:
         self._damaged = False
         self._deleted = False
         self._closing = False
-        self._analysis_seconds = analysis_seconds
         self.created = True
         """Whether its collection is there; false while that is being created, so that nobody waits for it."""
         self.behind = False
         """Whether the database has deletions that nobody has applied yet."""
         self.rebuilding = False
-        """Whether one of an earlier analysis is searched until the new one is built."""
+        """Whether one of an earlier analysis, or in other parts, is searched until the new one is built."""
         self.state = IndexState.BUILDING
 
     @property
@@ -87,12 +89,18 @@ class CollectionIndex:
         return self._applied
 
     @property
+    def shards(self) -> int:
+        """The number of its parts; 0 before it is open."""
+        opened = self._opened
+        return opened.index.shards if opened is not None else 0
+
+    @property
     def languages(self) -> tuple[str, ...]:
         """Languages of the documents that this index holds or once held."""
-        return tuple(sorted(self._languages.keys() | self._searched))
+        return tuple(sorted(self._writer.languages.keys() | self._searched))
 
     @contextmanager
-    def use(self) -> Iterator[LuceneIndex]:
+    def use(self) -> Iterator[SearchedIndex]:
         """The open index, which stays open until the block ends.
 
         Raises:
@@ -105,6 +113,8 @@ class CollectionIndex:
             opened.users += 1
         try:
             yield opened.index
+            if opened.index.damage is not None and self.state is IndexState.READY:
+                self.state = IndexState.STALE  # the other parts serve on until it is built anew
         except IndexCorrupt:
             self._damaged = True
             self.state = IndexState.FAILED
@@ -149,7 +159,7 @@ class CollectionIndex:
             NotFound: the collection was deleted meanwhile.
         """
         try:
-            return isolate(documents, analysis, self._analysis_seconds, lambda: self._deleted or self._closing)
+            return self._writer.analyse(documents)
         except WorkCancelled:
             if not self._deleted:
                 raise
@@ -159,7 +169,7 @@ class CollectionIndex:
         """Index what the database has just committed as ``generation``; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
             if generation == self._applied + 1:
-                self.unindexed.put(self._write(self._index(), self._feed.select(rows)))
+                self.unindexed.put(self._writer.write(self._index(), self._feed.select(rows)))
                 self._applied = generation
             else:  # something was deleted meanwhile
                 self._follow()
@@ -194,7 +204,7 @@ class CollectionIndex:
             if not self.unindexed.holds(entry):
                 return False
             with self._failing_to(IndexState.STALE):
-                faults |= self._write(self._index(), rows)
+                faults |= self._writer.write(self._index(), rows)
             self._applied_again = True
             self.unindexed.put(faults, [row.key for row in rows])
         return not faults
@@ -233,24 +243,30 @@ class CollectionIndex:
         with self._writing:
             if self._deleted or (self._opened is not None and self.state is IndexState.READY):
                 return
-            stale = self._opened is not None and not self._damaged
-            self.state = IndexState.STALE if stale else IndexState.BUILDING
-            with self._failing_to(IndexState.STALE if stale else IndexState.FAILED):
-                if stale:
+            serving = self._opened is not None and not self._damaged
+            self.state = IndexState.STALE if serving else IndexState.BUILDING
+            with self._failing_to(IndexState.STALE if serving else IndexState.FAILED):
+                if serving and self._index().damage is not None:
+                    self._serve_until_built()
+                    return
+                if serving:
                     self._index().stop_writing()  # a Lucene directory has one writer; searches go on
                 else:
                     self._retire()
-                generation = self._feed.source.collection(self._collection).generation
+                self._record = self._feed.source.collection(self._record.id)
                 index, outdated = None, ""
                 if not self._damaged:
-                    index, outdated = builds.open_build(self.directory, self._uid, generation, self.name)
+                    index, outdated = builds.open_build(self.directory, self._record, self._pool)
                 if index is None:
                     self.rebuild()
                     return
                 if outdated:
-                    self._serve_until_built(index)
+                    self._writer.languages = builds.languages(index)
+                    self._applied = self._committed = index.generation
+                    self._install(index)
+                    self._serve_until_built()
                     return
-                self._languages = builds.languages(index)
+                self._writer.languages = builds.languages(index)
                 try:
                     self._catch_up(index)
                 except BaseException:
@@ -258,6 +274,25 @@ class CollectionIndex:
                     raise
                 self._install(index)
             self._purge_tombstones()
+
+    def reshape(self) -> None:
+        """Build the index anew where it has another number of parts than its collection is to have, and swap it in.
+
+        The present one has all documents and serves on; what fails leaves it as it is.
+
+        Raises:
+            NotFound: the collection has been deleted.
+            Exception: what building it failed with.
+        """
+        with self.holding():
+            self._record = self._feed.source.collection(self._record.id)
+            if self.state is not IndexState.READY or self._index().shards == self._record.shards:
+                return
+            self.rebuilding = True
+            try:
+                self.rebuild()
+            finally:
+                self.rebuilding = False
 
     def rebuild(self, progress: Progress | None = None) -> None:
         """Build the index from the database into a new directory and swap it in; the old one serves on
@@ -267,16 +302,17 @@ class CollectionIndex:
             name = uuid4().hex[:12]
             target = self.directory / name
             target.mkdir(parents=True)
-            previous, self._languages = self._languages, {}
+            generations = self._applied, self._committed
+            previous, self._writer.languages = self._writer.languages, {}
             self._searched = frozenset(previous)
-            index: LuceneIndex | None = None
+            index: AnyIndex | None = None
             try:
-                index = LuceneIndex(target, locked=False)
+                index = open_index(target, self._pool, self._record.shards)
                 self._catch_up(index, progress, after=-1)
                 builds.point_to(self.directory, name)
             except BaseException:
-                self._languages = previous
-                self._searched = frozenset()
+                self._applied, self._committed = generations
+                self._writer.languages, self._searched = previous, frozenset()
                 if index is not None:
                     index.close()
                 shutil.rmtree(target, ignore_errors=True)
@@ -289,11 +325,8 @@ class CollectionIndex:
             self._purge = True
             self._purge_tombstones()
 
-    def _serve_until_built(self, outdated: LuceneIndex) -> None:
-        self._languages = builds.languages(outdated)
-        self._applied = self._committed = outdated.generation
+    def _serve_until_built(self) -> None:
         self.rebuilding = True
-        self._install(outdated)
         self.state = IndexState.STALE
         self.rebuild()
 
@@ -318,48 +351,32 @@ class CollectionIndex:
             self._retire()
             shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _index(self) -> LuceneIndex:
+    def _index(self) -> AnyIndex:
         if self._opened is None:
             raise Unavailable("the index is closed")
         return self._opened.index
 
     def _follow(self) -> None:
         self.behind = False
-        self._applied = self._feed.replay(self._collection, self._applied, partial(self._apply, self._index()))
+        self._applied = self._feed.replay(self._record.id, self._applied, partial(self._apply, self._index()))
 
-    def _write(self, index: LuceneIndex, rows: Sequence[IndexRow]) -> dict[int, str]:
-        """Write analysed documents; returns the reasons of those that the index refuses, which are not in it then."""
-        for language in {row.language for row in rows}:
-            self._languages[language] = analysis(language).fingerprint
-        faults = write_each(index.write, rows)
-        if faults:
-            self.unindexed.put(faults)  # first, since the fault may have closed the index
-            index.delete(list(faults))
-        return faults
+    def _apply(self, index: AnyIndex, documents: Sequence[SourceDocument]) -> None:
+        self._purge = self._writer.apply(index, documents) or self._purge
 
-    def _apply(self, index: LuceneIndex, documents: Sequence[SourceDocument]) -> None:
-        deleted = [document.key for document in documents if document.deleted]
-        rows, faults = self.analyse(indexed_documents(documents))
-        faults |= self._write(index, rows)
-        if deleted or faults:
-            index.delete([*deleted, *faults])
-            self._purge = self._purge or bool(deleted)
-        self.unindexed.put(faults, [row.key for row in rows])
-
-    def _catch_up(self, index: LuceneIndex, progress: Progress | None = None, after: int | None = None) -> None:
+    def _catch_up(self, index: AnyIndex, progress: Progress | None = None, after: int | None = None) -> None:
         start = index.generation if after is None else after
-        self._applied = self._feed.replay(self._collection, start, partial(self._apply, index), progress)
+        self._applied = self._feed.replay(self._record.id, start, partial(self._apply, index), progress)
         if after is not None or self._applied > start:
             self._commit(index)
         self._committed = self._applied
         index.refresh()
 
-    def _commit(self, index: LuceneIndex) -> None:
-        index.commit(self._applied, builds.metadata(self._uid, self._languages))
+    def _commit(self, index: AnyIndex) -> None:
+        index.commit(self._applied, builds.metadata(self._record.uid, self._writer.languages))
         self._committed = self._applied
         self._applied_again = False
 
-    def _install(self, index: LuceneIndex) -> None:
+    def _install(self, index: AnyIndex) -> None:
         self._retire()
         with self._users:
             self._opened = OpenIndex(index, self._users)
@@ -376,7 +393,7 @@ class CollectionIndex:
 
     def _purge_tombstones(self) -> None:
         if self._purge:
-            self._feed.purge(self._collection, self._committed)
+            self._feed.purge(self._record.id, self._committed)
             self._purge = False
 
     @contextmanager

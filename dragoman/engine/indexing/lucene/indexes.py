@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -22,6 +24,8 @@ _OPENERS = 4
 """Indexes that are opened at a time; one that takes long does not keep the others waiting."""
 _LONGEST_PAUSE = 30.0
 """How long an index that cannot be opened waits at most, in seconds, unless commits are rarer."""
+_SEARCHERS = 2 * (os.cpu_count() or 1)
+"""Parts of indexes that are searched or written at a time, in all collections of more than one."""
 _REMOVE_SECONDS = 5.0
 """How long a deletion waits for the files to be gone; the next start removes what is left."""
 
@@ -46,6 +50,7 @@ class Indexes(FollowedIndex):
         self._feed = Feed(source, keys)
         self._directory = directory
         self._analysis_seconds = analysis_seconds
+        self._pool = ThreadPoolExecutor(_SEARCHERS, "dragoman-shard")
         self._lock = Lock()
         pauses = (commit_seconds, max(_LONGEST_PAUSE, commit_seconds))
         self.follower = Follower(self, "indexed", threads=_OPENERS, save_seconds=commit_seconds, pauses=pauses)
@@ -103,16 +108,21 @@ class Indexes(FollowedIndex):
         self.follower.stop()
         for index in self._snapshot().values():
             index.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def open(self, collection: int) -> None:
         """Open an index and bring it up to date, or build it; see :meth:`CollectionIndex.open`."""
         self.of(collection).open()
 
     def apply(self, collection: int) -> bool:
-        """Apply deletions that nobody has applied yet; all else is done when the index is open."""
+        """Apply deletions that nobody has applied yet, and give the index the number of parts it is to have.
+
+        All else is done when the index is open.
+        """
         index = self.of(collection)
         if index.behind:
             index.follow(0)
+        index.reshape()
         return True
 
     def save(self, *, force: bool = False) -> list[int]:
@@ -137,7 +147,7 @@ class Indexes(FollowedIndex):
 
     def _index(self, record: CollectionRecord) -> CollectionIndex:
         directory, unindexed = self._directory / record.uid, self._source.unindexed_list(record.id)
-        return CollectionIndex(self._feed, unindexed, directory, record, self._analysis_seconds)
+        return CollectionIndex(self._feed, unindexed, directory, record, self._analysis_seconds, self._pool)
 
     def _snapshot(self) -> dict[int, CollectionIndex]:
         with self._lock:
