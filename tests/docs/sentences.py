@@ -1,25 +1,19 @@
-"""The sentences of pages, docstrings and comments, with their lines, and how many words each has."""
+"""The sentences of a page, with their lines and how many words each has."""
 
 from __future__ import annotations
 
-import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import pairwise
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-LONGEST = 30
-"""Words that a sentence may have."""
-_ABBREVIATIONS = ("e.g.", "i.e.", "cf.", "vs.", "al.", "etc.", "No.", "St.", "Dr.")
+_ABBREVIATIONS = ("e.g.", "i.e.", "cf.", "vs.", "al.")
 _END = re.compile(r"[.!?]+[\"'”’)\]*]*\s+")
 _WORD = re.compile(r"[^\W_]")
 _CODE = re.compile(r"`[^`]+`")
-_DOCTEST = re.compile(r"^ *>>>.*(?:\n *\S.*)*", re.MULTILINE)
 
 
 class Sentence(NamedTuple):
@@ -30,36 +24,16 @@ class Sentence(NamedTuple):
     text: str
 
 
-def page_sentences(text: str, first_line: int = 1) -> Iterator[Sentence]:
-    """Yield the sentences of Markdown in paragraphs and list items, without code blocks, tables and headings."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    for opening, token in zip(tokens, tokens[1:], strict=False):
+def sentences(page: str) -> Iterator[Sentence]:
+    """Yield the sentences of Markdown in paragraphs and list items, without code blocks, tables and headings.
+
+    A sentence ends with its paragraph or list item, or with a full stop, question or exclamation mark before a space.
+    Neither a colon nor a semicolon ends it.
+    """
+    tokens = MarkdownIt("commonmark").enable("table").parse(page)
+    for opening, token in pairwise(tokens):
         if opening.type == "paragraph_open" and token.map:
-            yield from _split(_shown(token), first_line + token.map[0])
-
-
-def module_sentences(source: str) -> Iterator[Sentence]:
-    """Yield the sentences of a module's docstrings, also those of its constants, and comments."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            text = _DOCTEST.sub(lambda lines: "\n" * lines[0].count("\n"), node.value.value)
-            first, _, rest = text.partition("\n")
-            yield from page_sentences(first + "\n" + _dedented(rest), node.lineno)
-    yield from _comment_sentences(source)
-
-
-def _comment_sentences(source: str) -> Iterator[Sentence]:
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    comments = [(token.start, token.string.lstrip("#: ")) for token in tokens if token.type == tokenize.COMMENT]
-    # lines of one comment follow each other in one column
-    for _, group in groupby(enumerate(comments), lambda entry: (entry[1][0][0] - entry[0], entry[1][0][1])):
-        lines = [comment for _, comment in group]
-        yield from page_sentences("\n".join(text for _, text in lines), lines[0][0][0])
-
-
-def _dedented(text: str) -> str:
-    indents = [len(line) - len(line.lstrip()) for line in text.splitlines() if line.strip()]
-    return "\n".join(line[min(indents, default=0) :] for line in text.splitlines())
+            yield from _split(_shown(token), 1 + token.map[0])
 
 
 def _shown(paragraph: Token) -> str:
