@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import write_documents
-from tests.service.backbones import tiny_bridge
-from tests.service.job_client import done, finished, submit
-from tests.service.serving import Server, server, wait_for
+from tests.support.backbones import tiny_bridge
+from tests.support.errorbody import check_error
+from tests.support.job_client import done, finished, submit
+from tests.support.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -16,11 +16,11 @@ from dragoman.engine.models import models
 from dragoman.engine.models.readers import find_spans
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
-from tests.service.api.errorbody import check_error
-from tests.service.backbones import tiny_reader
-from tests.service.job_client import finished, read, submit
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server, wait_for
+from tests.support.backbones import tiny_reader
+from tests.support.errorbody import check_error
+from tests.support.job_client import finished, read, submit
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 

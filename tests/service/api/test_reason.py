@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from dragoman.engine.qa.reasoning import split_answer
-from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import write_documents
-from tests.service.backbones import tiny_bridge
-from tests.service.serving import Server, server, wait_for
-from tests.service.small_batches import SMALL_BATCHES
+from tests.support.backbones import tiny_bridge
+from tests.support.errorbody import check_error
+from tests.support.serving import Server, server, wait_for
+from tests.support.small_batches import SMALL_BATCHES
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, server, wait_for
-from tests.service.standing_in import STANDING_IN
+from tests.support.errorbody import check_error
+from tests.support.serving import Server, server, wait_for
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import VOLCANO, answered, ask, write_documents
-from tests.service.backbones import tiny_statement_reader
-from tests.service.job_client import finished, read, submit
-from tests.service.serving import Server, server
+from tests.support.backbones import tiny_statement_reader
+from tests.support.errorbody import check_error
+from tests.support.job_client import finished, read, submit
+from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
 
