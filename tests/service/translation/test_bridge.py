@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.test_qa import write_documents
+from tests.service.qa.test_endpoints import write_documents
 from tests.support.backbones import tiny_bridge
 from tests.support.errorbody import check_error
 from tests.support.job_client import done, finished, submit

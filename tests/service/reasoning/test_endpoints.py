@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from dragoman.engine.qa.reasoning import split_answer
-from tests.service.api.test_qa import write_documents
+from tests.service.qa.test_endpoints import write_documents
 from tests.support.backbones import tiny_bridge
 from tests.support.errorbody import check_error
 from tests.support.serving import Server, server, wait_for

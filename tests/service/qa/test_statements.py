@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.api.test_qa import VOLCANO, answered, ask, write_documents
+from tests.service.qa.test_endpoints import VOLCANO, answered, ask, write_documents
 from tests.support.backbones import tiny_statement_reader
 from tests.support.errorbody import check_error
 from tests.support.job_client import finished, read, submit
