@@ -1,8 +1,13 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the database server that some share."""
+
+from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from types import SimpleNamespace
 
 import hypothesis
+import pytest
 
 from tests import java_archive
 
@@ -12,3 +17,26 @@ os.environ["DRAGOMAN_CONFIG"] = os.devnull  # whatever file a developer has in t
 os.environ["JAVA_TOOL_OPTIONS"] = java_archive.options()
 hypothesis.settings.register_profile("dragoman", deadline=None)  # a busy machine is no fault of what is tested
 hypothesis.settings.load_profile("dragoman")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The URL of a server that is started once for all tests of this process."""
+    from tests.support import postgresql  # here, as most tests need no driver of databases
+
+    with postgresql.server() as url:
+        yield url
+
+
+_NO_PARAMETERS = SimpleNamespace(params={})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What runs on PostgreSQL says so, and is slow."""
+    for item in items:
+        if (
+            isinstance(item, pytest.Function)
+            and "postgresql" in getattr(item, "callspec", _NO_PARAMETERS).params.values()
+        ):
+            item.add_marker(pytest.mark.postgresql)
+            item.add_marker(pytest.mark.slow)

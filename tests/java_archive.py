@@ -69,7 +69,7 @@ def main() -> None:
     """Import, search, replace and save documents in several languages."""
     from dragoman.engine.search.request import SearchQuery
     from dragoman.engine.settings import Settings
-    from tests.service.searching import add, running
+    from tests.support.searching import add, running
 
     with running(Settings.load(data_dir=Path(sys.argv[1], "data"), rerank="never", embed="on_demand")) as runtime:
         for language in ("de", "en", "ru", "sw"):

@@ -153,14 +153,13 @@ def psq(
 ) -> TranslatedQuery:
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
-    The weight of an alternative f for query term e is P(e|f). The identical string has probability 1, unless the
-    table translates the query term and either has the string as a target term or the entry is a glossary's. A number
-    has probability 1 in any case: no language writes it as another one.
-    A phrase in one of the ``glossaries`` (origins of the table) is one query term, with all of its words; entries of
-    other phrases were distributed over their words when the table was analysed; if ``joined``, phrases of all tables
-    are terms as well, beside their words (for a language that writes most words as several). A term without an entry
-    is marked ``oov`` and searched by its identical string and by sound. Words for which ``aside`` is true are left
-    out, unless the query has no others.
+    The weight of an alternative f for query term e is P(e|f). The identical string has probability 1, unless the table
+    translates the query term and either has the string as a target term or the entry is a glossary's. A number has
+    probability 1 in any case: no language writes it as another one. A phrase in one of the ``glossaries`` (origins of
+    the table) is one query term, with all of its words. Entries of other phrases were distributed over their words when
+    the table was analysed. If ``joined``, phrases of all tables are terms as well, beside their words (for a language
+    that writes most words as several). A term without an entry is marked ``oov`` and searched by its identical string
+    and by sound. Words for which ``aside`` is true are left out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
     they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the

@@ -1,9 +1,9 @@
 """The translation attention matrix as a sparse bipartite graph of translated word pairs of a query and a passage.
 
-"Mixed Attention Transformer" (MART) mixes the states of words by a matrix M over the subwords of query and passage: 1
-on the diagonal and among the subwords of one word, T between the subwords of a query word and a passage word that
-translate each other, rows normalised. Only word pairs with T > 0 are stored, so no length x length matrix is built;
-`dragoman.ranking.mixed_attention` applies M from these pairs.
+"Mixed Attention Transformer" (MART) mixes the states of words by a matrix M over the subwords of query and passage. M
+is 1 on the diagonal and among the subwords of one word, and T between the subwords of a query word and a passage word
+that translate each other. Its rows are normalised. Only word pairs with T > 0 are stored, so no length x length matrix
+is built; `dragoman.ranking.mixed_attention` applies M from these pairs.
 """
 
 from __future__ import annotations

@@ -112,10 +112,10 @@ def losses(
 ) -> dict[Objective, Tensor]:
     """The loss of each objective on a batch; their unweighted sum is the training loss (section 3.3).
 
-    is: masked tokens of x and of y by the encoder path, sum of both means;
-    cs: masked tokens of y by the decoder path with the last states of masked x as memory, and vice versa;
-    tlm: masked tokens of the concatenation, only for parallel batches;
-    contrastive: in-batch translation ranking with mean-pooled states of `sentence_layer`, only for parallel batches.
+    - is: masked tokens of x and of y by the encoder path, sum of both means;
+    - cs: masked tokens of y by the decoder path with the last states of masked x as memory, and vice versa;
+    - tlm: masked tokens of the concatenation, only for parallel batches;
+    - contrastive: in-batch translation ranking with mean-pooled states of `sentence_layer`, only for parallel batches.
     """
     rate = BILINGUAL_RATE if pairs.parallel else MONOLINGUAL_RATE
     vocabulary = model.config.vocabulary

@@ -19,7 +19,7 @@ import torch
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman_lab.backbone.corpus import Pairs
-from tests.service.forking import Forked
+from tests.support.forking import Forked
 
 DEMO = Path(__file__).parents[2] / "dragoman" / "demo"
 SUBJECTS = [("the bee", "die Biene"), ("a ship", "ein Schiff"), ("the volcano", "der Vulkan"), ("a cat", "eine Katze")]

@@ -21,7 +21,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.translator import load_seq2seq, save_seq2seq
 from tests.backbone.pretrained.hub_samples import write_checkpoints
 from tests.backbone.samples import tiny
-from tests.service.backbones import tiny_t5
+from tests.support.backbones import tiny_t5
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dragoman.backbone.seq2seq import Seq2Seq
 from dragoman.backbone.tokenizer import EOS, Subwords
 from dragoman.backbone.translator import UnsupportedPair, VecoTranslator
 from tests.backbone.samples import SENTENCES, raw_lines, tiny
-from tests.service.backbones import tiny_t5
+from tests.support.backbones import tiny_t5
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from tests.browser.driving import choose, collections, wait
-from tests.service.backbones import tiny_reader, tiny_statement_reader
-from tests.service.serving import Server, server
+from tests.support.backbones import tiny_reader, tiny_statement_reader
+from tests.support.serving import Server, server
 
 EMOJI = "🌋🐝🐝 Der Vulkan 🌋 spuckt Asche. 🐝 Die Schiffe liegen im Hafen."
 HOSTILE = "<b>Vulkan</b> <script>document.title='x'</script> &amp; <img src=x onerror=document.title='x'> im Hafen."

@@ -18,8 +18,8 @@ from selenium.webdriver.support import expected_conditions as expect
 from selenium.webdriver.support.ui import Select
 
 from tests.browser.driving import choose, collections, wait
-from tests.service.backbones import tiny_translator
-from tests.service.serving import server
+from tests.support.backbones import tiny_translator
+from tests.support.serving import server
 
 HOSTILE = '<script>document.title="owned"</script> zyzzyva <img src=x onerror=document.title="owned">'
 

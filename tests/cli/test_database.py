@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.serving import dragoman, server
+from tests.support.serving import dragoman, server
 
 pytestmark = pytest.mark.slow
 

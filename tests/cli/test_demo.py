@@ -17,7 +17,7 @@ from dragoman.cli import demo
 from dragoman.engine.core.errors import NotFound
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from tests.service.serving import server
+from tests.support.serving import server
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ import pytest
 
 from dragoman import installation
 from dragoman.cli.main import main
-from tests.service.searching import ndjson
-from tests.service.serving import COMMAND, dragoman, environment, server
+from tests.support.searching import ndjson
+from tests.support.serving import COMMAND, dragoman, environment, server
 
 pytestmark = pytest.mark.slow
 

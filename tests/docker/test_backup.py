@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.service import postgresql
-from tests.service.searching import ndjson
-from tests.service.serving import server, wait_for
+from tests.support import postgresql
+from tests.support.searching import ndjson
+from tests.support.serving import server, wait_for
 
 PROGRAMS = postgresql.programs()
 DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")

@@ -19,9 +19,9 @@ import httpx
 import pytest
 
 from tests.docker.wiring import FILLED_IN, ROOT, command, compose, environment, services
-from tests.service import postgresql
-from tests.service.searching import ndjson
-from tests.service.serving import Server, wait_for
+from tests.support import postgresql
+from tests.support.searching import ndjson
+from tests.support.serving import Server, wait_for
 
 pytestmark = [
     pytest.mark.slow,

@@ -19,7 +19,7 @@ from dragoman.door.database import Collection, Database
 from dragoman.door.results import Hit, SearchResults
 from dragoman.door.table import Table
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, Unavailable
-from tests.service.serving import Server, server
+from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
 

@@ -23,8 +23,8 @@ from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.store.database import Store
 from dragoman.store.tables.service import Tables, Upload
-from tests.service.searching import ndjson
-from tests.service.serving import server
+from tests.support.searching import ndjson
+from tests.support.serving import server
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 

@@ -10,8 +10,8 @@ from contextlib import closing
 
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, server
+from tests.support.errorbody import check_error
+from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
 

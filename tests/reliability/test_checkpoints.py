@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.backbones import tiny_bert, tiny_t5
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server
+from tests.support.backbones import tiny_bert, tiny_t5
+from tests.support.errorbody import check_error
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
 

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server, wait_for
-from tests.service.small_batches import SMALL_BATCHES
-from tests.service.small_disk import fill, small_disk
+from tests.support.errorbody import check_error
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server, wait_for
+from tests.support.small_batches import SMALL_BATCHES
+from tests.support.small_disk import fill, small_disk
 
 pytestmark = pytest.mark.slow
 

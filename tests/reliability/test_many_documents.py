@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.serving import Server, server
+from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
 

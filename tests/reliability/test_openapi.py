@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.backbones import tiny_bridge, tiny_reader
-from tests.service.searching import ndjson
-from tests.service.serving import server
-from tests.service.standing_in import STANDING_IN
+from tests.support.backbones import tiny_bridge, tiny_reader
+from tests.support.searching import ndjson
+from tests.support.serving import server
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = pytest.mark.slow
 

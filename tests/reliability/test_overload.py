@@ -27,10 +27,10 @@ import uvicorn
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
 from dragoman.service.runtime import Runtime
-from tests.service.modelling import LinkScorer, WordEncoder, standing_in
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server, wait_for
-from tests.service.standing_in import STANDING_IN
+from tests.support.modelling import LinkScorer, WordEncoder, standing_in
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server, wait_for
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = pytest.mark.slow
 

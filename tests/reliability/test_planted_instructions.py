@@ -30,8 +30,8 @@ from dragoman.reasoning.spans import Span
 from dragoman.reasoning.structured_encoder import row_of
 from dragoman.service.app import create_app
 from tests.backbone.pretrained.hub_samples import write_checkpoints
-from tests.service.backbones import tiny_bert, tiny_reader, tiny_statement_reader, tiny_veco
-from tests.service.searching import ndjson
+from tests.support.backbones import tiny_bert, tiny_reader, tiny_statement_reader, tiny_veco
+from tests.support.searching import ndjson
 
 pytestmark = pytest.mark.slow
 

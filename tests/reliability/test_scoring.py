@@ -23,8 +23,8 @@ from dragoman.ranking.checkpoints import save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman_lab.backbone.small import SMALL
 from tests.reliability.large_batches import LARGE_BATCHES
-from tests.service.inference.test_worker_process import Worker
-from tests.service.serving import Server, server
+from tests.support.serving import Server, server
+from tests.support.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

@@ -50,7 +50,7 @@ import sys
 from pathlib import Path
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from tests.service.searching import add, found, running
+from tests.support.searching import add, found, running
 
 settings = Settings.load(data_dir=Path(sys.argv[1]), embed="on_demand", rerank="never")
 for turn in range(2):

@@ -16,8 +16,8 @@ from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
 from dragoman.service.runtime import Runtime
-from tests.service.api.errorbody import check_error
-from tests.service.searching import ndjson
+from tests.support.errorbody import check_error
+from tests.support.searching import ndjson
 
 pytestmark = pytest.mark.slow
 

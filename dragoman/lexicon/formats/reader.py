@@ -118,8 +118,8 @@ def read(
         NotGzip: for a file that is not gzip where, with ``gzip``, it has to be.
         TableTooLarge: if the file exceeds a limit.
         TableFormatError: naming the line, if the file cannot be read at all (empty, binary, truncated or
-            damaged gzip, XML that is not well-formed), none of its lines is an entry, or it is not clear how it is
-            to be read; then the message names the parameter that says so.
+            damaged gzip, XML that is not well-formed), or none of its lines is an entry. Also if it is not clear how it
+            is to be read: then the message names the parameter that says so.
     """
     if format not in FORMATS:
         raise ValueError(f"unknown table format {quote(format)}: choose one of {', '.join(FORMATS)}")

@@ -1,7 +1,7 @@
 """Spreadsheets, .xlsx and .ods, read by calamine once their size is known to be harmless.
 
 Both are ZIP archives of XML. Before the reader sees one, every part is unpacked and counted, no part may declare a
-document type, and the area of cells is measured: the reader holds all of it, and a single cell in the last column of
+document type, and the area of cells is measured. The reader holds all of it, and a single cell in the last column of
 the last row would make it 17 billion.
 """
 

@@ -70,13 +70,12 @@ def analyse(
     :func:`~dragoman.lexicon.table.aggregation.marginals`, ``P(T|S) = sum_{s in S, t in T} P(t|s) p(s) /
     sum_{s in S} p(s)``, so a class's row has the average mass of its members' rows; ``P(S|T)`` is analogous.
 
-    A term of several words stays one term; its index terms are joined by single spaces. In addition, an entry of
-    m source and n target content words (all words if it has only function words), at most :data:`LONGEST_PHRASE` each
-    and ``m == 1``, ``n == 1`` or ``m == n``, counts as expected word alignments: each pair of its words gets a share of
-    the entry's joint probability (:func:`_shares`). The mass that a word gets as a part of longer terms is added to its
-    p(s) in the divisor.
-    Within a row, neither entries between single words nor entries of whole terms have more mass than the terms
-    they come from; a row with both may sum to more than 1.
+    A term of several words stays one term; its index terms are joined by single spaces. In addition, an entry of m
+    source and n target content words (all words if it has only function words) may count as expected word alignments.
+    It does with at most :data:`LONGEST_PHRASE` each and ``m == 1``, ``n == 1`` or ``m == n``. Each pair of its words
+    gets a share of the entry's joint probability (:func:`_shares`). The mass that a word gets as a part of longer terms
+    is added to its p(s) in the divisor. Within a row, neither entries between single words nor entries of whole terms
+    have more mass than the terms they come from; a row with both may sum to more than 1.
 
     If a class is a whole term of an entry with an origin in ``glossaries``, it keeps only the entries of such
     origins, as a whole term. As a part of their longer terms, a word S gets P(S|T) = 0: "bank" in a query does
@@ -135,10 +134,11 @@ def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
 class _Side:
     """The terms of one language and their classes, which are numbered as they come.
 
-    ``whole`` is the class of each term (-1 for none), ``words`` the classes of its content words, ``length`` their
-    number (0 if they are too many), ``p`` its marginal; ``functional`` says whether it has only function words, and
-    ``several`` whether it has several words. ``records`` is the record of each class among ``terms``, and ``single``
-    says whether it is one word. ``whole_weight`` and ``word_weight`` are the divisors of a class's row.
+    ``whole`` is the class of each term (-1 for none), and ``words`` the classes of its content words. ``length`` is
+    their number (0 if they are too many), and ``p`` the term's marginal. ``functional`` says whether it has only
+    function words, and ``several`` whether it has several words. ``records`` is the record of each class among
+    ``terms``, and ``single`` says whether it is one word. ``whole_weight`` and ``word_weight`` are the divisors of a
+    class's row.
     """
 
     def __init__(self, terms: Vocabulary, analysis: Analysis, p: Floats, row_mass: Floats) -> None:

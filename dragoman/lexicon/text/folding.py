@@ -189,14 +189,14 @@ def folder(language: str) -> Folder:
 def fold(text: str, language: str) -> str:
     """Return the folded form of ``text``.
 
-    Compatibility forms (full-width, ligatures, presentation forms) and case are folded. Decimal digits become
-    ASCII without grouping separators (``1.000`` and ``1,000`` give ``1000``). Dots between single letters are
-    removed (``U.S.`` gives ``us.``). Diacritics depend on the script: Latin and Greek marks are removed, except
-    in Vietnamese and Fon, where they distinguish most words; Cyrillic loses stress marks, and ё becomes е; Arabic
-    script loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points, geresh
-    and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. In Chinese,
-    traditional characters become simplified. Joiners, bidirectional marks and soft hyphens are removed. ß becomes ss,
-    œ oe, and æ ae where it is no letter of its own; ø, ł, đ stay.
+    Compatibility forms (full-width, ligatures, presentation forms) and case are folded. Decimal digits become ASCII
+    without grouping separators (``1.000`` and ``1,000`` give ``1000``). Dots between single letters are removed
+    (``U.S.`` gives ``us.``). Diacritics depend on the script. Latin and Greek marks are removed, except in Vietnamese
+    and Fon, where they distinguish most words. Cyrillic loses stress marks, and ё becomes е. Arabic script loses vowel
+    signs and tatweel, and its alef, yeh, kaf and heh forms are unified. Hebrew loses points, geresh and gershayim.
+    Vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. In Chinese, traditional characters
+    become simplified. Joiners, bidirectional marks and soft hyphens are removed. ß becomes ss, œ oe, and æ ae where it
+    is no letter of its own; ø, ł, đ stay.
 
     Idempotent; NFC and NFD texts have the same folded form.
     """

@@ -63,8 +63,8 @@ def read_rows(text: str) -> dict[str, frozenset[str]]:
     """The words of each language in rows ``language TAB words separated by spaces``; a row that begins with # is none.
 
     Raises:
-        ValueError: with the line's number, for a row without one tab, a language that is unknown or has two rows, a
-            row without words, a word that is twice in a row, and a word that is not in NFC and lower case.
+        ValueError: with the line's number, for a row without one tab or without words, and for a language that is
+            unknown or has two rows. Also for a word that is twice in a row or not in NFC and lower case.
     """
     rows: dict[str, frozenset[str]] = {}
     for line_number, line in enumerate(text.split("\n"), start=1):

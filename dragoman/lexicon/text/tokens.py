@@ -207,12 +207,12 @@ _CUT_AT_APOSTROPHE = frozenset({"en"}) | _SUFFIXED | frozenset(_ELIDED)
 def words(text: str, language: str, segment: Segmenter | None = None) -> list[Token]:
     """Split ``text`` into words, with ``term`` equal to ``word``, but empty for elided words.
 
-    A word is a run of letters, marks and decimal digits. Inner apostrophes are kept (``don't``, Ukrainian and
-    Somali letters), with exceptions: the English ``'s`` and the Turkish case ending after an apostrophe are
-    dropped, and an elided French, Italian, Catalan, Occitan or Irish word (``l'`` in ``l'eau``) is a stop word of its
-    own, which keeps its apostrophe: ``d'`` is not the ``d`` of ``vitamina D``. Hyphens separate words. A number with
-    thousands separators is one word, as are dotted single letters (``U.S.``). The span of a word includes invisible
-    characters inside it. ``segment`` splits runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters (default:
+    A word is a run of letters, marks and decimal digits. Inner apostrophes are kept (``don't``, Ukrainian and Somali
+    letters), with exceptions. The English ``'s`` and the Turkish case ending after an apostrophe are dropped. An elided
+    French, Italian, Catalan, Occitan or Irish word (``l'`` in ``l'eau``) is a stop word of its own. It keeps its
+    apostrophe: ``d'`` is not the ``d`` of ``vitamina D``. Hyphens separate words. A number with thousands separators is
+    one word, as are dotted single letters (``U.S.``). The span of a word includes invisible characters inside it.
+    ``segment`` splits runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters (default:
     :func:`~dragoman.lexicon.text.segmentation.by_character`). Compatibility forms are written out first (``CO₂``,
     ``½``; see :mod:`dragoman.lexicon.text.compatibility`).
     """

@@ -1,9 +1,9 @@
 """LayAlign (Ruan et al. 2025): a multilingual encoder joined to a frozen LLM, layer by layer.
 
-The LLM reads what an adapter makes of one of the encoder's layers as a soft prompt, and each of its layers attends to a
-mixture of the encoder's layers as well, by its own frozen projections and a gate that is 0 at the start: then it is the
-LLM with a soft prompt, exactly. LangBridge (Yoon et al. 2024) is `adapter="linear", fusion="none"`, and MindMerger
-(Huang et al. 2024) `fusion="none"` with the question's text after the soft prompt.
+The LLM reads what an adapter makes of one of the encoder's layers as a soft prompt. Each of its layers attends to a
+mixture of the encoder's layers as well, by its own frozen projections and a gate. The gate is 0 at the start: then it
+is the LLM with a soft prompt, exactly. LangBridge (Yoon et al. 2024) is `adapter="linear", fusion="none"`, and
+MindMerger (Huang et al. 2024) `fusion="none"` with the question's text after the soft prompt.
 
 The LLM is any model of transformers whose layers have `self_attn` with `q_proj`, `k_proj`, `v_proj` and `o_proj`, as
 Llama's and Qwen's have. Its code stays as it is: hooks add to what `o_proj` reads. What a request attends to is kept

@@ -109,9 +109,9 @@ async def upload_table(
 ) -> TableUploaded:
     """Upload a table as a new version, streamed. Versions of a table are numbered from 1.
 
-    An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole file
-    is an error that names the line, and nothing is stored; so is a file whose every line is rejected, and one that
-    could be read in two ways: the error then names the parameter that says in which.
+    An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole file is
+    an error that names the line, and nothing is stored. So is a file whose every line is rejected, and one that could
+    be read in two ways. The error then names the parameter that says in which.
     """
     gzip = content_gzip(request)
     created_by = None if caller.key_id is None else caller.name

@@ -3,11 +3,11 @@
     python -m dragoman_lab.benchmarks.backbone.throughput [--device cuda] [--layers 24 --width 1024 --batch 64 \
         --length 512]
 
-One run alternates between a large bfloat16 matrix product; forward and backward pass of our encoder path and of
-`BertModel` of the same shape; and a complete masked-LM step (masking, both passes, loss, AdamW) of ours and of
-`BertForMaskedLM` on the same subwords. BERT runs with both attention implementations, sdpa (its default) and eager.
-Operations are 6 per weight of a matrix product and token, plus the products of attention; rates are operations per
-second. Reports medians over the rounds.
+One run alternates between three things. They are a large bfloat16 matrix product, and forward and backward pass of our
+encoder path and of `BertModel` of the same shape. The third is a complete masked-LM step (masking, both passes, loss,
+AdamW) of ours and of `BertForMaskedLM` on the same subwords. BERT runs with both attention implementations, sdpa (its
+default) and eager. Operations are 6 per weight of a matrix product and token, plus the products of attention; rates are
+operations per second. Reports medians over the rounds.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
 Each input goes to a service with keys, the demo, 20,000 words that sound alike and five documents of five million
 characters. Meanwhile another process asks ``/healthz`` fifty times a second, and searches with another key. An input
 ends when its clients have their answers or have left (after 30 seconds at most) and a search is answered again. Printed
-are the statuses of its answers, the longest silence of ``/healthz``, the longest wait of a ``psq`` search and of one by
-default, both until it is answered with 200, how much more memory the service held at its peak than just before the
-input, and what the inputs before it have left (all models are loaded before the first one).
+are the statuses of its answers, and the longest silence of ``/healthz``. The longest wait of a ``psq`` search and of
+one by default is printed, both until it is answered with 200. So is how much more memory the service held at its peak
+than just before the input, and what the inputs before it have left. All models are loaded before the first one.
 ``--baseline`` sends the same inputs to another checkout first. A service that dies is started again.
 """
 

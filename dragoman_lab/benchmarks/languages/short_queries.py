@@ -4,7 +4,7 @@
 
 Queries are questions of XQuAD-R for tuning cut to 2 to 4 words, utterances of xSID, and entries of dictionaries of 2 to
 4 words (`DATA/xquad_r`, `DATA/tagging/slots`, `DATA/dictionaries`). A text belongs to one split by its checksum, so
-that the splits share none; `--size` texts are drawn of it by a fixed seed, as many of each language, and in each as
+that the splits share none. `--size` texts are drawn of it by a fixed seed, as many of each language, and in each as
 many of each source that has the language. Each is detected with no reader known, with English readers, and with readers
 of the query's own language.
 """

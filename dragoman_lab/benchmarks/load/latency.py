@@ -4,11 +4,11 @@
 
 Loads the demo into a temporary folder, serves it in a separate process, and waits until all embeddings are made where
 the service makes them. Sends the demo's English queries over HTTP, one at a time, to all eight collections, for ten
-hits with evidence, by the default method, which is printed: without reranking, and with the best hits reranked, at
-each of the `--depths` (the median number of hits is printed, as a query may have fewer); and by `psq`, which reranks by
-itself as many as its budget allows. First rounds, with cold caches, are reported separately. The time that glosses add
-is what the answers say of it (`timings_ms.gloss`). Then each query is sent to the rerank endpoint with the next 50 of
-the demo's articles. `--no-rerank` loads no reranker and stops before.
+hits with evidence. They are asked by the default method, which is printed, without reranking and with the best hits
+reranked, at each of the `--depths`. The median number of hits is printed, as a query may have fewer. They are asked by
+`psq` as well, which reranks by itself as many as its budget allows. First rounds, with cold caches, are reported
+separately. The time that glosses add is what the answers say of it (`timings_ms.gloss`). Then each query is sent to the
+rerank endpoint with the next 50 of the demo's articles. `--no-rerank` loads no reranker and stops before.
 """
 
 from __future__ import annotations

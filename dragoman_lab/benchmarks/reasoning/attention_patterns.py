@@ -11,9 +11,9 @@ each layer. How much alike both patterns are is told by Pearson's correlation ov
 the Jensen-Shannon divergence in bits (0: the same), in the mean over statements. `deciding` is the share of the
 sentence that decides, where there is one, in-language and in the transfer.
 
-Writes `report.json`, and for each setting three pictures: `maps-*.png`, what each sentence and the statement of an
-example attend to, in the mean over layers; `patterns-*.png`, the patterns of the same example by layer; and
-`likeness-*.png`, the correlation by method and layer.
+Writes `report.json`, and for each setting three pictures. `maps-*.png` has what each sentence and the statement of an
+example attend to, in the mean over layers. `patterns-*.png` has the patterns of the same example by layer, and
+`likeness-*.png` the correlation by method and layer.
 """
 
 from __future__ import annotations

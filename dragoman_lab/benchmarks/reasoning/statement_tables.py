@@ -9,14 +9,14 @@ structured dropout; and Q_cross, one of all pairs of languages (Shared) or one o
 without. All are trained on mix(en, en-X) with the first of `--languages` as X. Settings: `en`, both in English; `X`,
 both in another language; `en-X`, context in English and statement in another language; `X-en`, the reverse.
 
-Trainings are much shorter than the paper's. A reader first learns to judge from theories in English (the warm-up; there
-Q_cross takes no part, so it is the same for all methods but the CS-baseline, which has its own), then each method goes
-on from there with its own attention, once for each seed. LeapOfThought is learned from the same warm-up. No training
-has seen the theories of the tests; each is the same in all languages. LeapOfThought is put into other languages word by
-word by the tables of `--tables`, `en-<language>.tsv`; its test is that of rules to be known, and those given in the
-context are beside it.
-Q_cross of Shared and those of Pair go on from a common start for the same steps. With Pair the weights of Q_cross are
-changed to those of the pair that is tested; a pair without parallel text has the shared ones.
+Trainings are much shorter than the paper's. A reader first learns to judge from theories in English (the warm-up).
+There Q_cross takes no part, so it is the same for all methods but the CS-baseline, which has its own. Then each method
+goes on from there with its own attention, once for each seed. LeapOfThought is learned from the same warm-up. No
+training has seen the theories of the tests; each is the same in all languages. LeapOfThought is put into other
+languages word by word by the tables of `--tables`, `en-<language>.tsv`; its test is that of rules to be known, and
+those given in the context are beside it. Q_cross of Shared and those of Pair go on from a common start for the same
+steps. With Pair the weights of Q_cross are changed to those of the pair that is tested; a pair without parallel text
+has the shared ones.
 
 Prints means and standard deviations over the seeds, and whether Pair is better than Shared, and that than the original.
 Writes `report.json`. What is complete in the output is kept, so an interrupted command goes on when it is given again.

@@ -9,11 +9,12 @@
         --questions 868 \\
         --languages de,es,ru,zh,ar --fitted
 
-Prints mean MAP over the lists, which are of hybrid search on tuning questions: of hybrid alone, of the reranker alone
-(its standalone score), and of both together (`dragoman.ranking.about.interpolate`) by weight, with p of a two-tailed
-paired t-test against hybrid alone; a question's mean over the lists is one observation, so all lists have the same
-questions. Scale and offset then calibrate both together (`dragoman_lab.ranking.fitting.calibration`). `--fitted`
-measures the weight that the configuration has, on each list, and writes nothing.
+Prints mean MAP over the lists, which are of hybrid search on tuning questions. It is that of hybrid alone, of the
+reranker alone (its standalone score), and of both together (`dragoman.ranking.about.interpolate`) by weight. With it
+stands p of a two-tailed paired t-test against hybrid alone. A question's mean over the lists is one observation, so all
+lists have the same questions. Scale and offset then calibrate both together
+(`dragoman_lab.ranking.fitting.calibration`). `--fitted` measures the weight that the configuration has, on each list,
+and writes nothing.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python -m dragoman_lab.benchmarks.reranking.mart_fit --model runs/mart/e5/model --tuning runs/mart/e5-tuning
 
-`dragoman train mart` ends with the same fit (`dragoman_lab.ranking.fitting`). Prints MAP on every tuning list,
-each with its best weights: of the first stage, of its combination with each other part (MART, standalone structured
-queries), of all parts, as in searches, of each part alone, and of all except the first stage (standalone), as in the
-rerank endpoints.
+`dragoman train mart` ends with the same fit (`dragoman_lab.ranking.fitting`). Prints MAP on every tuning list, each
+with its best weights. It is that of the first stage, of its combination with each other part (MART, standalone
+structured queries), and of all parts, as in searches. Two more are of each part alone, and of all except the first
+stage (standalone), as in the rerank endpoints.
 """
 
 from __future__ import annotations

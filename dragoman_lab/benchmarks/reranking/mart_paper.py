@@ -2,11 +2,11 @@
 
     python -m dragoman_lab.benchmarks.reranking.mart_paper --data DATA
 
-Makes, under `runs`, the tables of permissive data, the lists that MART learns from (configs/mart-e5.toml, those of
-marked answers alone), hybrid's best 20 for the test and the tuning questions, and copies of these with the links of one
-kind of table. Then trains and tests each variant with every seed and prints MAP by task and variant (`mart_tables`:
-Tables 2 to 4 and, by the numbers of layers, Figure 5), and draws how near translations come (`mart_similarity`:
-Figure 4). What is there already is kept, so an interrupted run can be resumed.
+Makes, under `runs`, the tables of permissive data, and the lists that MART learns from (configs/mart-e5.toml, those of
+marked answers alone). Makes hybrid's best 20 for the test and the tuning questions, too, and copies of these with the
+links of one kind of table. Then trains and tests each variant with every seed and prints MAP by task and variant
+(`mart_tables`: Tables 2 to 4 and, by the numbers of layers, Figure 5), and draws how near translations come
+(`mart_similarity`: Figure 4). What is there already is kept, so an interrupted run can be resumed.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python -m dragoman_lab.benchmarks.reranking.mart_similarity \\
         --lists runs/mart/tables-test/lists/xquad_r-sentence-en-de --output runs/mart/similarity
 
-For pairs of a query and a relevant document: the cosine similarity of the states of query words and passage words that
-are translations in the table, and of as many random other pairs, after the embeddings and each layer; with and without
-the table. Writes `similarity.json` and `similarity.png`.
+For pairs of a query and a relevant document, measures the cosine similarity of the states of query words and passage
+words that are translations in the table. Measures that of as many random other pairs, too. Both are taken after the
+embeddings and each layer, with and without the table. Writes `similarity.json` and `similarity.png`.
 """
 
 from __future__ import annotations

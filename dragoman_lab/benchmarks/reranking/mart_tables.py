@@ -3,16 +3,17 @@
     python -m dragoman_lab.benchmarks.reranking.mart_tables --config dragoman_lab/configs/mart-e5-tables.toml \\
         --test runs/mart/hybrid-test/lists --tuning runs/mart/hybrid-tune/lists --output runs/mart/tables
 
-Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers but without a table; `mart`; T from one
-direction (`forward`, as in the paper, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
-trained and tested on the same lists with links only from dictionaries, and `learned`, from tables of parallel text
-(`mart_relinked.py` writes them to folders with the suffixes `-dictionary` and `-learned`); `dictionary at search` and
-`learned at search`, the model of `mart`, reranking with those links; `without XX`, trained without lists in the
-language XX. Each is trained on the configuration's lists with every seed, and reranks the lists under `--test`. Reports
-MAP of the model's score alone, and interpolated with the lists' first stage by the weight fitted on the tuning lists;
-other parts of a shipped model's score are not included. Lists of another first stage than that of the training need
-`--tuning`, lists of the same. With `--first-stage`, the folder of runs of `benchmarks/retrieval/first_stage.py` on
-DATA, MAP of smt and of BM25 on human translations of the queries is added.
+The variants are `mart`, `bert`, the encoder without MAT layers, and `placebo`, with MAT layers but without a table. T
+is from one direction in `forward`, as in the paper, and `backward`. Others are `one layer`, `one lower layer` and
+`three layers`. `dictionary` is trained and tested on the same lists with links only from dictionaries, and `learned`
+from tables of parallel text. (`mart_relinked.py` writes them to folders with the suffixes `-dictionary` and
+`-learned`.) `dictionary at search` and `learned at search` are the model of `mart`, reranking with those links.
+`without XX` is trained without lists in the language XX. Each is trained on the configuration's lists with every seed,
+and reranks the lists under `--test`. Reports MAP of the model's score alone, and interpolated with the lists' first
+stage by the weight fitted on the tuning lists; other parts of a shipped model's score are not included. Lists of
+another first stage than that of the training need `--tuning`, lists of the same. With `--first-stage`, the folder of
+runs of `benchmarks/retrieval/first_stage.py` on DATA, MAP of smt and of BM25 on human translations of the queries is
+added.
 
 p-values are two-tailed, on the average precision of queries as means over the seeds. For one task they are from paired
 t-tests (* marks differences from `mart`, p < .05). For means over tasks they are from the t-test for unequal variances

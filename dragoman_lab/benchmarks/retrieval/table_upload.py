@@ -29,8 +29,8 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.compose import Member, analyse_table, merge
 from dragoman.store.tables.table_reader import read_table
 from dragoman_lab.benchmarks.load.memory import mebibytes
-from tests.service import postgresql
-from tests.service.serving import Server, server
+from tests.support import postgresql
+from tests.support.serving import Server, server
 
 T = TypeVar("T")
 

@@ -3,8 +3,8 @@
     python -m dragoman_lab.benchmarks.search.encoding_system ours FOLDER
 
 FOLDER has the model as Hugging Face folder and the texts. Commands are read from standard input, responses are written
-to standard output, both as JSON lines: first the name of the system, or its missing package; then of each run the
-seconds for all passages, the milliseconds of each query, and the peak of resident memory.
+to standard output, both as JSON lines. The first is the name of the system, or its missing package. Then follow of each
+run the seconds for all passages, the milliseconds of each query, and the peak of resident memory.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
 Takes the fused scores of the first command's TREC runs, encodes questions and sentences itself, and reorders the first
 50 of each question by `fused + weight match`, the match of `dragoman.ranking.maxsim` without links. Prints the mean of
 all directions for exact states of some layers, then for quantised states of the service's layer, with codecs trained
-anew on `DATA`'s text, and the milliseconds that 50 documents of 60 and of 200 subwords take, those of two passages at
-most. Test questions are never read.
+anew on `DATA`'s text. Prints the milliseconds that 50 documents of 60 and of 200 subwords take, those of two passages
+at most. Test questions are never read.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m dragoman_lab.benchmarks.search.names --data DATA --work runs/search --output runs/names --split tune
 
 As `benchmarks/search/quality.py`, with its tables and collections. The questions are divided into those in which the
-service finds names that it keeps, and the others; each part has its MAP@100 with `"names": true` and false, and the
+service finds names that it keeps, and the others. Each part has its MAP@100 with `"names": true` and false, and the
 p-value of the difference over all directions (paired t-test over questions, each the mean over its directions).
 """
 

@@ -4,9 +4,10 @@
     python -m dragoman_lab.benchmarks.search.quality --data DATA --work runs/search --output runs/search/sw \
         --benchmark afriqa
 
-Starts `dragoman serve` on a new data directory (or takes `--url`), uploads the tables of each language and English,
-trained once as in `benchmarks/retrieval/first_stage.py` and kept in the work folder, and one collection per language,
-whose embeddings are complete before the first query. Each query asks for the best 100 hits; the measure is MAP@100.
+Starts `dragoman serve` on a new data directory (or takes `--url`). Uploads the tables of each language and English,
+trained once as in `benchmarks/retrieval/first_stage.py` and kept in the work folder. Uploads one collection per
+language, whose embeddings are complete before the first query. Each query asks for the best 100 hits; the measure is
+MAP@100.
 
 The systems: `default` sends only the query and its collection; `psq` is the first stage alone; `human` is BM25 with the
 question as a human put it into the documents' language. The latter two are told the query's language. `--method` adds

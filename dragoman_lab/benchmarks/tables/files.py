@@ -3,9 +3,9 @@
     python -m dragoman_lab.benchmarks.tables.files --files 1200 --seed 1
 
 Generates small glossaries in 14 languages (`benchmarks/tables/vocabulary.py`) in every combination of format,
-separator, quoting, encoding, header wording, order and kind of columns and decimal mark, and reads them as an upload
-does, with no more said than the two languages; files of Moses are named as such (`format=moses`). A file is right if
-its entries are those that were written, refused if it is an error, and misread otherwise. Prints the counts by each
+separator, quoting, encoding, header wording, order and kind of columns and decimal mark. Reads them as an upload does,
+with no more said than the two languages. Files of Moses are named as such (`format=moses`). A file is right if its
+entries are those that were written, refused if it is an error, and misread otherwise. Prints the counts by each
 dimension and every file that is not right; `--show N` prints such a file itself.
 """
 

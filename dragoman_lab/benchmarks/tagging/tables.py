@@ -3,9 +3,9 @@
     python -m dragoman_lab.benchmarks.tagging.tables --data DATA --output runs/tagging --threads 2
 
 One command trains and measures what the paper compares, on frozen states of the encoder: parts of speech, names and
-slots, learned in English and tested in other languages. Its tables 1 to 3 are a task each, by encoder of words; table 6
-takes parts of OIT away (slots, as is fine-tuning); table 7 has English sentences that nothing was tuned on, with words
-in another order, none farther than k from its place; figure 1 goes on from the English taggers with a share of the
+slots, learned in English and tested in other languages. Its tables 1 to 3 are a task each, by encoder of words. Table 6
+takes parts of OIT away (slots, as is fine-tuning). Table 7 has English sentences that nothing was tuned on, with words
+in another order, none farther than k from its place. Figure 1 goes on from the English taggers with a share of the
 target language's training sentences (slots). Words are normed and positions scaled for all encoders alike. A gazetteer
 of the names learned stands beside the names. In French, Portuguese, Russian and Greek no names are labelled: there the
 spans alone are compared with runs of proper nouns, and are not in the mean. In the languages of xSID, places and

@@ -14,7 +14,7 @@ from dragoman_lab.evaluation.bridge_examples import BridgeSources, is_held_out, 
 from dragoman_lab.reasoning.examples import Completion, read_completions
 from dragoman_lab.reasoning.layalign import LayAlignTraining
 from tests.backbone.test_llm import written
-from tests.service.serving import dragoman
+from tests.support.serving import dragoman
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from dragoman_lab.evaluation.candidate_sources import JudgedSource, MartSources,
 from dragoman_lab.ranking.lists import Lists, lists_in, read_lists
 from dragoman_lab.ranking.loop import MartTraining
 from tests.backbone.samples import DEMO
-from tests.service.serving import dragoman
+from tests.support.serving import dragoman
 
 pytestmark = pytest.mark.slow
 

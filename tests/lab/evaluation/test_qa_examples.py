@@ -22,7 +22,7 @@ from dragoman_lab.reasoning.cross_query import CrossQueryTraining
 from dragoman_lab.reasoning.examples import Example, read_examples
 from dragoman_lab.reasoning.spans import SpanTraining
 from dragoman_lab.reasoning.statements import StatementTraining
-from tests.service.serving import dragoman
+from tests.support.serving import dragoman
 
 pytestmark = pytest.mark.slow
 

@@ -37,7 +37,7 @@ from dragoman_lab.reasoning.theories import (
 )
 from tests.backbone.samples import write_text
 from tests.ranking.samples import write_encoder
-from tests.service.serving import dragoman
+from tests.support.serving import dragoman
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from threading import Event, Thread
 import httpx
 import pytest
 
-from tests.service.serving import Server, http_client, server
+from tests.support.serving import Server, http_client, server
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,8 @@ from contextlib import ExitStack, contextmanager, suppress
 import httpx
 import pytest
 
-from tests.service.searching import ndjson
-from tests.service.serving import Server, dragoman, http_client, server, wait_for
+from tests.support.searching import ndjson
+from tests.support.serving import Server, dragoman, http_client, server, wait_for
 
 pytestmark = pytest.mark.slow
 

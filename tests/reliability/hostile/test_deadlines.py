@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server, wait_for
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 

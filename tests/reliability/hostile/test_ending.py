@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.service.http.connections.last_timer import OVERTIME_STATUS
-from tests.service.searching import ndjson
-from tests.service.serving import server
+from tests.support.searching import ndjson
+from tests.support.serving import server
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.service.poisoning import POISONING
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server, wait_for
+from tests.support.poisoning import POISONING
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 

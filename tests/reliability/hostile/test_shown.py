@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.job_client import NDJSON
-from tests.service.serving import Server, server
+from tests.support.job_client import NDJSON
+from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
 

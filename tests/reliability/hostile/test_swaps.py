@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from dragoman_lab.benchmarks.load.memory import mebibytes
-from tests.service.job_client import NDJSON
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server
-from tests.service.standing_in import STANDING_IN
+from tests.support.job_client import NDJSON
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = pytest.mark.slow
 

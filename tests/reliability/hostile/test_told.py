@@ -14,9 +14,9 @@ import pytest
 
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.observability.logs import configure_log
-from tests.service.access_client import ask, authorization, identifier, make_key
-from tests.service.job_client import FINISHED, NDJSON, body, search_lines
-from tests.service.serving import Server, server, wait_for
+from tests.support.access_client import ask, authorization, identifier, make_key
+from tests.support.job_client import FINISHED, NDJSON, body, search_lines
+from tests.support.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from sqlalchemy import event
 from dragoman.engine.core.errors import Conflict
 from dragoman.service.access.audit import BEGUN, COMMAND_LINE, DONE, Actor, Audit
 from dragoman.store.database import Store
-from tests.service.access_client import ask, identifier, keys_command, make_key
-from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, dragoman, server
+from tests.support.access_client import ask, identifier, keys_command, make_key
+from tests.support.errorbody import check_error
+from tests.support.serving import Server, dragoman, server
 
 pytestmark = pytest.mark.slow
 

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from dragoman.engine.core.errors import Unauthorized
 from dragoman.service.access.keys import recognise_key
 from dragoman.service.http.authentication import check_routes
-from tests.service import postgresql
-from tests.service.access_client import ask, authorization, identifier, keys_command, make_key
-from tests.service.api.errorbody import check_error
-from tests.service.postgresql import DATABASES
-from tests.service.serving import COMMAND, Server, environment, server, wait_for
+from tests.support import postgresql
+from tests.support.access_client import ask, authorization, identifier, keys_command, make_key
+from tests.support.errorbody import check_error
+from tests.support.postgresql import DATABASES
+from tests.support.serving import COMMAND, Server, environment, server, wait_for
 
 pytestmark = pytest.mark.slow
 

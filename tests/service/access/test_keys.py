@@ -15,8 +15,8 @@ from dragoman.service.access.authenticator import Access
 from dragoman.service.access.keys import KeyInfo, Keys, NewKey, claimed_id, recognise_key
 from dragoman.store.database import Store
 from dragoman.store.models import now
-from tests.service.access_client import identifier, keys_command, make_key
-from tests.service.serving import dragoman
+from tests.support.access_client import identifier, keys_command, make_key
+from tests.support.serving import dragoman
 
 
 class CountedKeys(Keys):

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.service import postgresql
-from tests.service.serving import Server, http_client, server
-from tests.service.small_batches import SMALL_BATCHES
+from tests.support import postgresql
+from tests.support.serving import Server, http_client, server
+from tests.support.small_batches import SMALL_BATCHES
 
 LIMITS = {
     "body_bytes": 100_000,

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.searching import ndjson
-from tests.service.serving import Server
+from tests.support.searching import ndjson
+from tests.support.serving import Server
 
 GERMAN = {
     "vulkan": ("Asche über Island", "Der Vulkan spuckte Asche. Die Asche legte den Flugverkehr in Europa lahm."),

@@ -6,7 +6,7 @@ import socket
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
+from tests.support.errorbody import check_error
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.job_client import NDJSON, answered_once, body, finished, job, post, read, submit
+from tests.support.errorbody import check_error
+from tests.support.job_client import NDJSON, answered_once, body, finished, job, post, read, submit
 
 pytestmark = pytest.mark.slow
 

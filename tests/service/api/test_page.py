@@ -9,7 +9,7 @@ from importlib.resources import files
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
+from tests.support.errorbody import check_error
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
 from tests.service.api.search_corpus import corpus, ids, search
+from tests.support.errorbody import check_error
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.serving import Server
+from tests.support.serving import Server
 
 pytestmark = pytest.mark.slow
 

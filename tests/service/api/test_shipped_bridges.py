@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.serving import Server, server
+from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.postgresql import DATABASES
+from tests.support.errorbody import check_error
+from tests.support.postgresql import DATABASES
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")]
 

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.service.api.search_corpus import NDJSON, corpus, search
-from tests.service.job_client import finished, submit
-from tests.service.searching import ndjson
+from tests.support.job_client import finished, submit
+from tests.support.searching import ndjson
 
 pytestmark = pytest.mark.slow
 

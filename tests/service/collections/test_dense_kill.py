@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server
-from tests.service.standing_in import STANDING_IN
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from dragoman.engine.settings import Settings
-from tests.service.searching import found, ndjson, running
-from tests.service.serving import Server
-from tests.service.small_batches import SMALL_BATCHES
+from tests.support.searching import found, ndjson, running
+from tests.support.serving import Server
+from tests.support.small_batches import SMALL_BATCHES
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 

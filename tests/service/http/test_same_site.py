@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import Forbidden
 from dragoman.service.http.same_site import check_same_site
-from tests.service.access_client import make_key
-from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, server
+from tests.support.access_client import make_key
+from tests.support.errorbody import check_error
+from tests.support.serving import Server, server
 
 BODY = {"name": "c", "language": "sw"}
 OURS = ["127.0.0.1", "localhost", "LOCALHOST", "app.localhost", "127.8.8.8", "[::1]"]

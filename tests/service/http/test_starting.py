@@ -18,9 +18,9 @@ from fastapi import FastAPI
 from dragoman.service.http import starting
 from dragoman.service.http.errors import ErrorBody
 from dragoman.service.http.starting import StartingApp
-from tests.service.api.errorbody import check_error
-from tests.service.forking import Forked
-from tests.service.serving import COMMAND, dragoman, environment, module_of, server, wait_for
+from tests.support.errorbody import check_error
+from tests.support.forking import Forked
+from tests.support.serving import COMMAND, dragoman, environment, module_of, server, wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -11,13 +11,13 @@ import pytest
 from dragoman.engine.settings import Settings
 from dragoman.store.database import Store
 from dragoman.store.instance_lock import DatabaseClaim, mark_connections, retry_while_taken
-from tests.service import job_client, postgresql
-from tests.service.job_client import rerank_lines
 from tests.service.jobs.test_service import finished, scorer, service, submit
-from tests.service.modelling import LinkScorer
-from tests.service.serving import Server, server, wait_for
-from tests.service.standing_in import STANDING_IN
-from tests.service.storage.test_instance_lock import claimed, cut_off
+from tests.store.test_instance_lock import claimed, cut_off
+from tests.support import job_client, postgresql
+from tests.support.job_client import rerank_lines
+from tests.support.modelling import LinkScorer
+from tests.support.serving import Server, server, wait_for
+from tests.support.standing_in import STANDING_IN
 
 __all__ = ["scorer"]
 

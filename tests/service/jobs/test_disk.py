@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.job_client import answered_once, done, finished, job, post, rerank_lines, submit
-from tests.service.serving import server, wait_for
-from tests.service.small_disk import fill, small_disk
-from tests.service.standing_in import STANDING_IN
+from tests.support.errorbody import check_error
+from tests.support.job_client import answered_once, done, finished, job, post, rerank_lines, submit
+from tests.support.serving import server, wait_for
+from tests.support.small_disk import fill, small_disk
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from threading import Thread
 import httpx
 import pytest
 
-from tests.service.job_client import (
+from tests.support.job_client import (
     NDJSON,
     answered_once,
     body,
@@ -28,8 +28,8 @@ from tests.service.job_client import (
     upload_documents,
     upload_table,
 )
-from tests.service.serving import Server, server, wait_for
-from tests.service.standing_in import STANDING_IN
+from tests.support.serving import Server, server, wait_for
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 

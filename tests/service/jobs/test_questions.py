@@ -20,11 +20,11 @@ from dragoman.engine.settings import Settings
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.service.app import create_app
 from dragoman.service.jobs.job_executor import JobExecutor
-from tests.service.api.errorbody import check_error
-from tests.service.backbones import tiny_reader
-from tests.service.job_client import NDJSON, finished, job, read, submit
-from tests.service.modelling import WordEncoder, standing_in
-from tests.service.serving import wait_for
+from tests.support.backbones import tiny_reader
+from tests.support.errorbody import check_error
+from tests.support.job_client import NDJSON, finished, job, read, submit
+from tests.support.modelling import WordEncoder, standing_in
+from tests.support.serving import wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -25,10 +25,10 @@ from dragoman.store import jobs as repository
 from dragoman.store.jobs import JobInfo
 from dragoman.store.models import Job, JobLine, now
 from dragoman.store.tables.service import Upload
-from tests.service.job_client import FINISHED, TABLE, body, rerank_lines
-from tests.service.modelling import LinkScorer, WordEncoder, standing_in
-from tests.service.searching import running
-from tests.service.serving import wait_for
+from tests.support.job_client import FINISHED, TABLE, body, rerank_lines
+from tests.support.modelling import LinkScorer, WordEncoder, standing_in
+from tests.support.searching import running
+from tests.support.serving import wait_for
 
 pytestmark = pytest.mark.slow
 

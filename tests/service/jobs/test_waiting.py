@@ -17,11 +17,11 @@ from dragoman.service.runtime import Runtime
 from dragoman.store.models import TableEntry
 from dragoman.store.tables import service as tables
 from dragoman.store.tables.service import Upload
-from tests.service.job_client import TABLE, body, rerank_lines
 from tests.service.jobs.test_service import finished, read, scorer, scores, service, submit, upload_table
-from tests.service.modelling import LinkScorer
-from tests.service.searching import add
-from tests.service.serving import wait_for
+from tests.support.job_client import TABLE, body, rerank_lines
+from tests.support.modelling import LinkScorer
+from tests.support.searching import add
+from tests.support.serving import wait_for
 
 pytestmark = pytest.mark.slow
 

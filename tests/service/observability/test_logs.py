@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.service.api.errorbody import check_error
-from tests.service.inference.test_worker_process import Worker
-from tests.service.searching import ndjson
-from tests.service.serving import Server, environment, server, wait_for
-from tests.service.standing_in import STANDING_IN
+from tests.support.errorbody import check_error
+from tests.support.searching import ndjson
+from tests.support.serving import Server, environment, server, wait_for
+from tests.support.standing_in import STANDING_IN
+from tests.support.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

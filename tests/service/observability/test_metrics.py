@@ -15,10 +15,10 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from dragoman.service.gauges import Probe
-from tests.service.inference.test_worker_process import Worker
-from tests.service.searching import ndjson
-from tests.service.serving import Server, server, wait_for
-from tests.service.standing_in import STANDING_IN
+from tests.support.searching import ndjson
+from tests.support.serving import Server, server, wait_for
+from tests.support.standing_in import STANDING_IN
+from tests.support.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

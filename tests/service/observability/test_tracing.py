@@ -16,10 +16,10 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.service.inference.test_worker_process import Worker
-from tests.service.searching import ndjson
-from tests.service.serving import Server, environment, server
-from tests.service.standing_in import STANDING_IN
+from tests.support.searching import ndjson
+from tests.support.serving import Server, environment, server
+from tests.support.standing_in import STANDING_IN
+from tests.support.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from llama_index.postprocessor.tei_rerank import TextEmbeddingInference
 from pydantic import SecretStr
 from rerankers.models.api_rankers import APIRanker
 
-from tests.service.serving import server
-from tests.service.standing_in import STANDING_IN
+from tests.support.serving import server
+from tests.support.standing_in import STANDING_IN
 
 pytestmark = pytest.mark.slow
 

@@ -23,8 +23,8 @@ from dragoman.engine.settings import Settings
 from dragoman.ranking import scoring
 from dragoman.service.app import create_app
 from dragoman.service.remote.wire import ScoreBody
-from tests.service.inference.test_worker_process import Worker
-from tests.service.serving import COMMAND, server
+from tests.support.serving import COMMAND, server
+from tests.support.worker_process import Worker
 
 pytestmark = pytest.mark.slow
 

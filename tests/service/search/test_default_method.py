@@ -16,8 +16,8 @@ from dragoman.engine.models import loading
 from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
-from tests.service.job_client import finished, read, submit
-from tests.service.modelling import WordEncoder, standing_in
+from tests.support.job_client import finished, read, submit
+from tests.support.modelling import WordEncoder, standing_in
 
 pytestmark = pytest.mark.slow
 

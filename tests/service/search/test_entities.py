@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
-from tests.service.searching import ndjson
+from tests.support.searching import ndjson
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,9 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import check_active
 from dragoman.store.tables import service as tables
 from dragoman.store.tables.service import Upload
-from tests.service.api.errorbody import check_error
-from tests.service.searching import ndjson, running
-from tests.service.serving import Server, server, wait_for
+from tests.support.errorbody import check_error
+from tests.support.searching import ndjson, running
+from tests.support.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from sqlalchemy import select
 from dragoman.engine.settings import Settings
 from dragoman.store.database import Store
 from dragoman.store.models import TableEntry, TableVersion
-from tests.service.searching import ndjson
-from tests.service.serving import Server
+from tests.support.searching import ndjson
+from tests.support.serving import Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 

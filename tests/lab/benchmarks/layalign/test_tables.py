@@ -11,7 +11,7 @@ from dragoman_lab.benchmarks.layalign import measuring, pictures, tables
 from dragoman_lab.benchmarks.layalign.measuring import Questions, answer_of, restrict_to_solved, sets_of, solve
 from dragoman_lab.reasoning.problems import languages
 from tests.backbone.test_llm import written
-from tests.service.backbones import tiny_veco
+from tests.support.backbones import tiny_veco
 
 SYSTEMS = "translate,layalign,mindmerger,no-adapter,no-translation,no-task"
 SIZES = "--steps 2 --task-steps 2 --word-steps 3 --pairs 60 --problems 20 --tuning-examples 4 --tokens 1024 --limit 3"

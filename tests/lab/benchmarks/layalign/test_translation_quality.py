@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman_lab.benchmarks.layalign import translation_quality
-from tests.service.backbones import tiny_bridge
+from tests.support.backbones import tiny_bridge
 
 GERMAN = ["Schiffe liegen im Hafen. Eine Biene fliegt.", "Der Vulkan", "Der Vulkan speit Asche."]
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman_lab.benchmarks.reasoning import calibration
 from tests.lab.benchmarks.search.samples import write_lines, write_xquad
-from tests.service.backbones import tiny_reader, tiny_statement_reader
+from tests.support.backbones import tiny_reader, tiny_statement_reader
 
 
 def test_the_error_is_the_mean_gap_of_bins() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.reasoning.inference import SpanScorer
 from dragoman_lab.benchmarks.reasoning import passage_weight
-from tests.service.backbones import tiny_reader
+from tests.support.backbones import tiny_reader
 
 ASKED = [
     {"source": "de", "target": "en", "own": 0, "answers": [[0, 2.0, 1.0], [1, 3.6, 0.0]]},

@@ -10,7 +10,7 @@ from dragoman_lab.benchmarks.reasoning import reading_speed
 from dragoman_lab.benchmarks.reasoning.reading_speed import Question, figures_of, questions
 from tests.lab.benchmarks.search.conftest import Run
 from tests.lab.benchmarks.search.samples import QUESTIONS, SENTENCES, write_xquad
-from tests.service.backbones import tiny_reader
+from tests.support.backbones import tiny_reader
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from dragoman_lab.benchmarks.reasoning import xquad_qa
 from tests.lab.benchmarks.search.conftest import Run
 from tests.lab.benchmarks.search.samples import SENTENCES, write_xquad
-from tests.service.backbones import tiny_reader
+from tests.support.backbones import tiny_reader
 
 
 def test_every_pair_of_languages_is_measured(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dragoman_lab.benchmarks.reasoning import xquad_qa, xquad_retrieved
 from dragoman_lab.reasoning.answers import f1
 from tests.lab.benchmarks.search.conftest import Run
 from tests.lab.benchmarks.search.samples import SENTENCES, WANTED, write_lines, write_table, write_xquad
-from tests.service.backbones import tiny_reader
+from tests.support.backbones import tiny_reader
 
 PAIRS = [(source, target) for source in SENTENCES for target in SENTENCES]
 

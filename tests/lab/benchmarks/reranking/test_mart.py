@@ -34,7 +34,7 @@ from dragoman_lab.benchmarks.reranking.mart_tables import (
 from dragoman_lab.ranking.lists import read_lists
 from dragoman_lab.ranking.measuring import score_lists
 from tests.ranking.samples import config_table, write_encoder, write_lists
-from tests.service.forking import run_module
+from tests.support.forking import run_module
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,5 @@
+"""Fixtures of the engine's tests."""
+
+from tests.support.fixtures import database_url, encoder, settings, store
+
+__all__ = ["database_url", "encoder", "settings", "store"]
