@@ -52,6 +52,6 @@ def crash(runtime: Runtime) -> None:
     runtime.models.close()
     runtime.indexes.follower.stop()
     for index in runtime.indexes._snapshot().values():
-        index._retire()
+        index._replace()
     runtime.store.close()
     runtime._directory.close()

@@ -21,8 +21,8 @@ Shards = Annotated[
         strict=True,
         ge=1,
         le=MOST_SHARDS,
-        description="Parts of the index, which are searched at once; scores are those of one part. More than the machine"
-        " has cores gain nothing.",
+        description="Parts of the index, which are searched at once; scores are those of one part. More parts than the"
+        " machine has cores gain nothing.",
     ),
 ]
 

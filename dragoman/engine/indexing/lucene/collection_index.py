@@ -252,7 +252,7 @@ class CollectionIndex:
                 if serving:
                     self._index().stop_writing()  # a Lucene directory has one writer; searches go on
                 else:
-                    self._retire()
+                    self._replace()
                 self._record = self._feed.source.collection(self._record.id)
                 index, outdated = None, ""
                 if not self._damaged:
@@ -276,13 +276,10 @@ class CollectionIndex:
             self._purge_tombstones()
 
     def reshape(self) -> None:
-        """Build the index anew where it has another number of parts than its collection is to have, and swap it in.
-
-        The present one has all documents and serves on; what fails leaves it as it is.
+        """Build the index anew where it is to have another number of parts; after a fault the present one serves on.
 
         Raises:
-            NotFound: the collection has been deleted.
-            Exception: what building it failed with.
+            Exception: the collection has been deleted, or what building it failed with.
         """
         with self.holding():
             self._record = self._feed.source.collection(self._record.id)
@@ -338,7 +335,7 @@ class CollectionIndex:
                 self.commit()
             except Exception as fault:
                 logger.warning("the index of %s was closed without a commit: %s", self.name, fault)
-            self._retire()
+            self._replace()
 
     def stop(self) -> None:
         """Let analysis under way end soon, as the service ends."""
@@ -348,7 +345,7 @@ class CollectionIndex:
         """Close the index of a deleted collection and remove it from the disk."""
         self._deleted = True
         with self._writing:
-            self._retire()
+            self._replace()
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _index(self) -> AnyIndex:
@@ -377,15 +374,13 @@ class CollectionIndex:
         self._applied_again = False
 
     def _install(self, index: AnyIndex) -> None:
-        self._retire()
-        with self._users:
-            self._opened = OpenIndex(index, self._users)
+        self._replace(OpenIndex(index, self._users))
         self.state = IndexState.READY
 
-    def _retire(self) -> None:
-        """Take the open index out of use, and close it when the last of those using it has left."""
+    def _replace(self, new: OpenIndex | None = None) -> None:
+        """Put another index into use, or none, and close the present one when the last of its users has left."""
         with self._users:
-            opened, self._opened = self._opened, None
+            opened, self._opened = self._opened, new
         if opened is not None:
             if not opened.wait(_WAIT_SECONDS):
                 logger.warning("the index of %s is closed while it is searched", self.name)

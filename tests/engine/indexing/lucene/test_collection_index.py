@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from dragoman.engine.core.errors import NotFound, StorageFull, Unavailable
-from dragoman.engine.indexing.lucene import builds
+from dragoman.engine.indexing.lucene import builds, document_writer
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.search.request import SearchQuery

@@ -24,9 +24,9 @@ from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.runtime import Runtime
 from dragoman.store.tables.service import Upload
-from tests.service.modelling import UpperTranslator, WordEncoder, ask, standing_in
-from tests.service.searching import add, found, ndjson, running
-from tests.service.serving import Server
+from tests.support.modelling import UpperTranslator, WordEncoder, ask, standing_in
+from tests.support.searching import add, found, ndjson, running
+from tests.support.serving import Server
 
 pytestmark = pytest.mark.slow
 
@@ -50,12 +50,12 @@ questions = st.lists(st.sampled_from(QUERY_WORDS), min_size=1, max_size=4).map("
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     settings = Settings.load(data_dir=tmp_path_factory.mktemp("shards"), ner_tagger="off")
-    with pytest.MonkeyPatch.context() as patch, standing_in(patch, WordEncoder(), UpperTranslator()):
-        with running(settings) as opened:
-            opened.tables.upload(Upload("general", "en", "de", activate=True), iter([TABLE]))
-            opened.tables.upload(Upload("russian", "en", "ru", activate=True), iter([RUSSIAN]))
-            opened.tables.upload(Upload("own", "en", "de", kind="glossary"), iter([GLOSSARY]))
-            yield opened
+    encoder, translator = WordEncoder(), UpperTranslator()
+    with pytest.MonkeyPatch.context() as patch, standing_in(patch, encoder, translator), running(settings) as opened:
+        opened.tables.upload(Upload("general", "en", "de", activate=True), iter([TABLE]))
+        opened.tables.upload(Upload("russian", "en", "ru", activate=True), iter([RUSSIAN]))
+        opened.tables.upload(Upload("own", "en", "de", kind="glossary"), iter([GLOSSARY]))
+        yield opened
 
 
 NAMES = (f"c{number}" for number in itertools.count())
@@ -70,7 +70,7 @@ def answer(runtime: Runtime, collection: str, query: str, method: str, **more: A
     return response
 
 
-@budget(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@budget(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(uploads, st.sets(st.integers(0, 30)), st.lists(questions, min_size=1, max_size=3), st.sampled_from([2, 3, 5]))
 def test_any_number_of_parts_gives_the_answers_of_one(
     runtime: Runtime,
@@ -93,7 +93,7 @@ def test_any_number_of_parts_gives_the_answers_of_one(
         for number in sorted(deleted & {number for upload in uploads for number in upload}):
             runtime.collections.delete_document(collection, f"d{number}")
     for active in (False, True):
-        (runtime.tables.activate if active else runtime.tables.deactivate)("own")
+        runtime.tables.activate("own", 1) if active else runtime.tables.deactivate("own")
         for query in queries:
             for method in ("psq", "smt", "none", "hybrid", "dense"):
                 expected = answer(runtime, one, query, method, query_language="en")
@@ -196,7 +196,7 @@ def test_a_part_that_fails_is_named_and_built_anew_while_the_others_serve(
 
         monkeypatch.setattr(LuceneIndex, "rank_with_statistics", fail)
         monkeypatch.setattr(CollectionIndex, "rebuild", rebuild_later)
-        with background(), pytest.raises(Unavailable, match="33% of its documents"):
+        with background(60), pytest.raises(Unavailable, match="33% of its documents"):
             ask(runtime, "moja", "none", top_k=100)
         response = ask(runtime, "moja", "none", top_k=100)
         assert 0 < len(response.hits) < 40
