@@ -8,8 +8,14 @@ for the first time (cold) and again (warm), for the best hundred hits with the s
 `--table` the demo's is used, which has few translations.
 
 With `--baseline CHECKOUT[:lucene]`, once or more, the indexes of other checkouts answer too, in processes of their own,
-and rounds alternate between all. `:lucene` turns off the arrays in memory that earlier versions had. Figures are
-medians over the rounds; ratios are those to this checkout. The last lines compare the hits.
+and rounds alternate between all. `:lucene` turns off the arrays in memory that earlier versions had, and `:2` is the
+index of a checkout in two shards. Figures are medians over the rounds; ratios are those to this checkout. The last
+lines compare the hits.
+
+`--words 20 --hits 1000` asks long questions, each of several of XQuAD-R, for many hits:
+
+    python -m dragoman_lab.benchmarks.indexes.bm25_clients --data DATA --table runs/first_stage/tables/en-de.tsv \
+        --paragraphs 560000 --words 20 --hits 1000 --queries 100 --clients 1 8 --baseline BEFORE --baseline .:2
 """
 
 from __future__ import annotations
@@ -31,8 +37,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-CLIENTS = (1, 8, 64)
-HITS = 100
 SENTENCES = 4
 ROOT = Path(__file__).resolve().parents[3]
 Figures = dict[str, tuple[float, float, float, float]]
@@ -47,35 +51,62 @@ def records(path: Path) -> list[Any]:
 
 
 def paragraphs(data_folder: Path, count: int) -> list[str]:
-    """Runs of German sentences, which overlap if there are too few."""
+    """Runs of German sentences, which overlap if there are too few; if these are too few as well, shorter runs too."""
     sentences: list[str] = []
     for path in sorted((data_folder / "parallel" / "de-en").glob("*.tsv.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             sentences += [line.split("\t", 1)[0] for line in stream]
     step = max(1, min(SENTENCES, len(sentences) // max(count, 1)))
-    return [" ".join(sentences[start : start + SENTENCES]) for start in range(0, step * count, step)]
+    runs = [divmod(step * place, len(sentences)) for place in range(count)]
+    return [" ".join(sentences[start : start + max(1, SENTENCES - turn)]) for turn, start in runs]
+
+
+def join_questions(texts: list[str], words: int) -> list[str]:
+    """The questions, each with as many of the next ones as it takes to have so many words."""
+    joined = []
+    for place in range(len(texts)):
+        text = texts[place]
+        for following in texts[place + 1 :] + texts[:place]:
+            if len(text.split()) >= words:
+                break
+            text += f" {following}"
+        joined.append(text)
+    return joined
 
 
 class Engine:
     """The index of the checkout that Python imports, and the translated queries."""
 
-    def __init__(self, data_folder: Path, table: Path, count: int, queries: int, folder: Path) -> None:
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
         from dragoman.indexes import IndexedDocument, LuceneIndex
         from dragoman.indexes.analysis.pipeline import analysis
 
-        self.index = LuceneIndex(folder)
+        data_folder, count, queries = arguments.data, arguments.paragraphs[0], arguments.queries
+        self.hits_wanted, self.words = arguments.hits, arguments.words
+        if arguments.shards > 1:
+            from dragoman.indexes.lucene.sharded_index import ShardedIndex
+
+            self.index: Any = ShardedIndex(folder, ThreadPoolExecutor(2 * (os.cpu_count() or 1)), arguments.shards)
+        else:
+            self.index = LuceneIndex(folder)
         texts = [record["text"] for record in records(data_folder / "xquad_r" / "corpus" / "sentence.de.jsonl.gz")]
         texts += paragraphs(data_folder, count)
         self.analyses = {"de": analysis("de")}
         started = time.perf_counter()
-        self.index.add([IndexedDocument(key, "de", text) for key, text in enumerate(texts)], self.analyses)
+        self._add([IndexedDocument(key, "de", text) for key, text in enumerate(texts)])
         self.index.commit(1)
         self.index_seconds = time.perf_counter() - started
         self.extra = IndexedDocument(len(texts), "de", "Zusatz")
         self.queries = {
             method: translations[:: max(1, len(translations) // queries)]
-            for method, translations in self._translate_queries(data_folder, table).items()
+            for method, translations in self._translate_queries(data_folder, arguments.table).items()
         }
+
+    def _add(self, documents: list[Any]) -> None:
+        from dragoman.indexes.documents import analyse_documents, batches
+
+        for batch in batches(documents):
+            self.index.write(analyse_documents(batch, self.analyses))
 
     def _translate_queries(self, data_folder: Path, table: Path) -> dict[str, list[Any]]:
         from dragoman.engine.query.translation import BM25_OF, identical
@@ -92,23 +123,25 @@ class Engine:
         words = merge([Member(read, "table", 1)])
         terms = analyse_table(words, english, german)
         bridge = Bridge(partial(identical, analysis, "de"))
-        asked = [
-            english.tokens(record["text"]) for record in records(data_folder / "xquad_r" / "queries" / "en.jsonl.gz")
-        ]
+        questions = {
+            language: join_questions(
+                [record["text"] for record in records(data_folder / "xquad_r" / "queries" / f"{language}.jsonl.gz")],
+                self.words,
+            )
+            for language in ("en", "de")
+        }
+        asked = [english.tokens(text) for text in questions["en"]]
         return {
             "psq": [psq(tokens, terms, bridge) for tokens in asked],
             "smt": [smt(tokens, words) for tokens in asked],
-            "none": [
-                monolingual(german.tokens(record["text"]))
-                for record in records(data_folder / "xquad_r" / "queries" / "de.jsonl.gz")
-            ],
+            "none": [monolingual(german.tokens(text)) for text in questions["de"]],
         }
 
     def round(self, clients: int) -> Figures:
         """Ask all queries twice after a refresh, from this many threads."""
         figures: Figures = {}
         for method, queries in self.queries.items():
-            self.index.add([self.extra], self.analyses)
+            self._add([self.extra])
             self.index.refresh()
             self.index.rank_with_statistics(queries[0], "de", 1)
             asked = copy_queries(queries)
@@ -121,7 +154,7 @@ class Engine:
 
         def ask(query: Any) -> float:
             started = time.perf_counter()
-            self.index.rank_with_statistics(query, "de", HITS, parameters)
+            self.index.rank_with_statistics(query, "de", self.hits_wanted, parameters)
             return time.perf_counter() - started
 
         def share(client: int) -> list[float]:
@@ -138,7 +171,10 @@ class Engine:
         """The best ten hits of every query."""
         return {
             method: [
-                [(hit.key, hit.score) for hit in self.index.search(query, "de", 10, self.parameters[method])]
+                [
+                    tuple(hit)
+                    for hit in self.index.rank_with_statistics(query, "de", 10, self.parameters[method])[0].hits
+                ]
                 for query in queries
             ]
             for method, queries in self.queries.items()
@@ -157,7 +193,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
         snapshot._MAX_INDEX_TOKENS = 0
     with tempfile.TemporaryDirectory() as folder:
-        engine = Engine(arguments.data, arguments.table, arguments.paragraphs[0], arguments.queries, Path(folder))
+        engine = Engine(arguments, Path(folder))
         print(json.dumps(engine.index_seconds), flush=True)  # noqa: T201
         for line in sys.stdin:
             clients = int(line)
@@ -169,7 +205,7 @@ class Process:
     """An engine in a process that imports one checkout."""
 
     def __init__(self, name: str, arguments: argparse.Namespace, count: int) -> None:
-        checkout, _, lucene = name.partition(":")
+        checkout, _, way = name.partition(":")
         self.name = name
         command = [sys.executable, "-P", __file__, "--serve", "--data", str(arguments.data)]
         command += [
@@ -179,8 +215,14 @@ class Process:
             str(count),
             "--queries",
             str(arguments.queries),
-        ] + ["--lucene"] * bool(lucene)
-        environment = os.environ | {"PYTHONPATH": checkout}
+            "--words",
+            str(arguments.words),
+            "--hits",
+            str(arguments.hits),
+            "--shards",
+            way if way.isdecimal() else "1",
+        ] + ["--lucene"] * (way == "lucene")
+        environment = os.environ | {"PYTHONPATH": str(Path(checkout).resolve())}
         self._process = subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environment)
         self.index_seconds = float(self._line())
 
@@ -207,7 +249,7 @@ def compare(count: int, arguments: argparse.Namespace) -> None:
     """Measure all checkouts with one collection and print the table."""
     engines = [Process(name, arguments, count) for name in [str(ROOT), *arguments.baseline]]
     measured: dict[tuple[int, str], list[list[tuple[float, ...]]]] = defaultdict(lambda: [[] for _ in engines])
-    for clients in CLIENTS:
+    for clients in arguments.clients:
         for round_index in range(arguments.rounds + 1):
             for place, engine in enumerate(engines):
                 for what, figures in engine.ask(clients).items():
@@ -248,6 +290,10 @@ def main() -> None:
     parser.add_argument("--baseline", action="append", default=[], metavar="CHECKOUT[:lucene]")
     parser.add_argument("--queries", type=int, default=300, help="about how many of each method")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64], help="threads that ask at a time")
+    parser.add_argument("--hits", type=int, default=100, help="the best of each query that are asked for")
+    parser.add_argument("--words", type=int, default=0, help="how many each question has at least")
+    parser.add_argument("--shards", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--lucene", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
