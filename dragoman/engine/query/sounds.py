@@ -15,6 +15,31 @@ MOST_WORDS = 32
 Alike = Sequence[tuple[str, float]]
 
 
+class Questions:
+    """Notes what a translation asks of indexes, and answers as if they had nothing that sounds like a term."""
+
+    def __init__(self) -> None:
+        self.sounding: list[str] = []
+        """The distinct terms of which it was asked what sounds like them."""
+        self.held: list[str] = []
+        """Those of which it was asked whether documents have them."""
+
+    def __bool__(self) -> bool:
+        return bool(self.sounding or self.held)
+
+    def sounds(self, term: str) -> Alike:
+        """Nothing."""
+        if term not in self.sounding:
+            self.sounding.append(term)
+        return ()
+
+    def holds(self, term: str) -> bool:
+        """Yes: what is asked after that is asked in any case."""
+        if term not in self.held:
+            self.held.append(term)
+        return True
+
+
 class Sounds:
     """Finds the index terms of one language that sound like query terms, the first :data:`MOST_WORDS` of them."""
 

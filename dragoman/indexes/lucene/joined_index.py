@@ -6,7 +6,7 @@ the sums, with ``idf(sum_s df_s(t), sum_s N_s)`` and ``avgdl = sum_s length_s / 
 very score that it has in one index, and the ``k`` best of all are among the ``k`` best of each.
 
 Each shard keeps the snapshot of the first round for the second. The sums are kept as well: while no shard has changed,
-the second round is the only one.
+the second round is the only one. What a query's translation asks of the index, if anything, is one round before these.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -31,7 +32,9 @@ from dragoman.lexicon.query import TranslatedQuery
 __all__ = ["JoinedIndex", "SearchedIndex", "Shard", "shard_of"]
 
 _CACHED_QUERIES = 1_024
-_CACHED_SOUNDS = 4_096
+_CACHED_TERMS = 8_192
+_CACHED_CANDIDATES = 64
+"""Terms of which may be kept what may sound like them; that may be very much, and is needed once."""
 _LONGEST_SECONDS = 30.0
 _SHARE_OF_TIME = 0.75
 """Of the time that is left, what a late shard may take: the answer has to be made of what the others found."""
@@ -62,6 +65,9 @@ class SearchedIndex(Protocol):
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
         """The document frequency of each index term."""
 
+    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> None:
+        """Get ready for being asked what sounds like some terms, and for the document frequencies of others."""
+
 
 class Shard(Protocol):
     """An index that holds the documents of some keys, and answers in rounds; see ``LuceneIndex``."""
@@ -91,11 +97,21 @@ class Shard(Protocol):
     ) -> Parts:
         """The second round for some documents; raises LeaseExpired where the snapshot is gone."""
 
-    def sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
-        """The index terms that may sound like ``term``."""
+    def vocabulary(
+        self, language: str, sounding: Collection[str], held: Collection[str]
+    ) -> tuple[dict[str, Sequence[str]], dict[str, int]]:
+        """For each of some terms the index terms that may sound like it, and the document frequencies of others."""
 
-    def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
-        """The document frequency of each index term."""
+
+@dataclass(slots=True)
+class _Vocabulary:
+    """What the shards answered about terms, by language and term, while their state was this."""
+
+    state: list[int]
+    candidates: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """What may sound like a term, until it is compared."""
+    sounds: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)
+    frequencies: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 def shard_of(key: int, shards: int) -> int:
@@ -119,8 +135,7 @@ class JoinedIndex:
         self._pool = pool
         self._leases: dict[_Key, Mapping[int, Lease]] = {}
         """The leases of the last first round of a query, by shard. Their snapshots may be gone."""
-        self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
-        self._sounds_of: list[int] = []
+        self._vocabulary = _Vocabulary([])
         self.damage: Exception | None = None
         """What was wrong with a shard that could not answer and never will."""
 
@@ -169,21 +184,51 @@ class JoinedIndex:
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
-        state = [shard.refreshes for shard in self._shards]
-        if state != self._sounds_of or len(self._sounds) >= _CACHED_SOUNDS:
-            self._sounds, self._sounds_of = {}, state
-        sounds = self._sounds  # another thread may begin a new one
-        similar_terms = sounds.get((language, term))
+        vocabulary = self._present_vocabulary()
+        similar_terms = vocabulary.sounds.get((language, term))
         if similar_terms is None:
-            answers, _ = self._ask(lambda shard, position: shard.sharing_skeleton(language, term))
-            candidates = {candidate for terms in answers.values() for candidate in terms}
-            similar_terms = sounds[language, term] = most_alike(term, candidates)
+            candidates = vocabulary.candidates.pop((language, term), None)
+            if candidates is None:
+                self._ask_vocabulary(vocabulary, language, [term], [])
+                candidates = vocabulary.candidates.pop((language, term), set())
+            similar_terms = vocabulary.sounds[language, term] = most_alike(term, candidates)
         return similar_terms
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
         """The document frequency of each index term."""
-        answers, _ = self._ask(lambda shard, position: shard.document_frequencies(language, terms))
-        return {term: sum(frequencies[term] for frequencies in answers.values()) for term in terms}
+        vocabulary = self._present_vocabulary()
+        if missing := [term for term in terms if (language, term) not in vocabulary.frequencies]:
+            self._ask_vocabulary(vocabulary, language, [], missing)
+        return {term: vocabulary.frequencies[language, term] for term in terms}
+
+    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> None:
+        """Ask in one round for what :meth:`sounding` and :meth:`document_frequencies` will be asked for."""
+        vocabulary = self._present_vocabulary()
+        terms = [term for term in sounding if (language, term) not in vocabulary.sounds]
+        missing = [term for term in held if (language, term) not in vocabulary.frequencies]
+        if terms or missing:
+            self._ask_vocabulary(vocabulary, language, terms, missing)
+
+    def _present_vocabulary(self) -> _Vocabulary:
+        state = [shard.refreshes for shard in self._shards]
+        vocabulary = self._vocabulary
+        if vocabulary.state != state or len(vocabulary.sounds) + len(vocabulary.frequencies) >= _CACHED_TERMS:
+            vocabulary = self._vocabulary = _Vocabulary(state)
+        return vocabulary
+
+    def _ask_vocabulary(
+        self, vocabulary: _Vocabulary, language: str, sounding: Collection[str], held: Collection[str]
+    ) -> None:
+        answers, faults = self._ask(lambda shard, position: shard.vocabulary(language, sounding, held))
+        if faults:
+            vocabulary.state = []  # another question asks all shards anew
+        if len(vocabulary.candidates) >= _CACHED_CANDIDATES:
+            vocabulary.candidates.clear()
+        for term in sounding:
+            alike = [candidates[term] for candidates, _ in answers.values()]
+            vocabulary.candidates[language, term] = set().union(*alike)
+        for term in held:
+            vocabulary.frequencies[language, term] = sum(frequencies[term] for _, frequencies in answers.values())
 
     def _in_rounds(
         self, query: TranslatedQuery, language: str, score: Callable[[Shard, int, Lease], T]

@@ -208,6 +208,16 @@ class LuceneIndex:
             cached[key] = candidates
         return candidates
 
+    def vocabulary(
+        self, language: str, sounding: Collection[str], held: Collection[str]
+    ) -> tuple[dict[str, Sequence[str]], dict[str, int]]:
+        """For each of some terms the index terms that may sound like it, and the document frequencies of others."""
+        candidates = {term: self.sharing_skeleton(language, term) for term in sounding}
+        return candidates, self.document_frequencies(language, held)
+
+    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> None:
+        """Nothing is to be got ready: all terms are here."""
+
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt` if one differs."""
         self._run(lambda store: store.searcher.checkIntegrity())

@@ -155,6 +155,10 @@ class Stepping:
         self.rounds.append("rank")
         return self.shard.rank_with_statistics(*arguments)
 
+    def vocabulary(self, *arguments: Any) -> Any:
+        self.rounds.append("vocabulary")
+        return self.shard.vocabulary(*arguments)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.shard, name)
 
@@ -171,6 +175,21 @@ def test_the_second_round_sees_what_the_first_one_saw() -> None:
         assert [hit for hit in ranking.hits if hit.key in first] != []
         assert statistics.documents > len(TEXTS) // 2  # the first shard's, from before its change
         assert {hit.key for hit in ranking.hits} & first == {hit.key for hit in expected[0].hits} & first
+
+
+def test_what_a_translation_asks_is_one_round() -> None:
+    with pair(3) as indexes:
+        indexes.change({key: [SOUNDING[key % 6], "haus"] for key in range(30)})
+        steps = [Stepping(shard) for shard in indexes.shards]
+        joined = JoinedIndex(steps, POOL)
+        joined.prefetch("xx", ["petersburg", "питер"], ["haus", "hof"])
+        assert joined.sounding("xx", "petersburg") == indexes.one.sounding("xx", "petersburg") != []
+        assert joined.sounding("xx", "питер") == indexes.one.sounding("xx", "питер")
+        assert joined.document_frequencies("xx", ["haus", "hof"]) == {"haus": 30, "hof": 0}
+        joined.prefetch("xx", ["petersburg"], ["hof"])
+        assert [step.rounds for step in steps] == [["vocabulary"]] * 3
+        indexes.change({99: ["hof"]})
+        assert joined.document_frequencies("xx", ["hof"]) == {"hof": 1}
 
 
 def test_while_nothing_changes_there_is_one_round() -> None:
