@@ -193,6 +193,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
         snapshot._MAX_INDEX_TOKENS = 0
     with tempfile.TemporaryDirectory() as folder:
+        sys.setswitchinterval(0.0002)  # as a server has it
         engine = Engine(arguments, Path(folder))
         print(json.dumps(engine.index_seconds), flush=True)  # noqa: T201
         for line in sys.stdin:
