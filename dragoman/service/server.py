@@ -13,9 +13,10 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from threading import Timer
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -26,6 +27,9 @@ from dragoman.service.http.connections.last_timer import LastTimer
 from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
 from dragoman.service.http.connections.table import ConnectionLimits, Connections, raise_file_limit
 from dragoman.service.http.starting import Application, StartingApp
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 logger = logging.getLogger("dragoman")
 
@@ -137,12 +141,24 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> Non
     """
     check_host(settings)
 
-    def make() -> Application:
-        from dragoman.service.app import create_app
+    _run(settings, "dragoman", partial(make_app, settings), ready)
 
-        return create_app(settings)
 
-    _run(settings, "dragoman", make, ready)
+def make_app(settings: Settings) -> FastAPI:
+    """The application of a service, with all routes built.
+
+    FastAPI builds a route when it is first asked for, and parses the sources of its types for that. CPython 3.11 fails
+    where two threads parse at a time (SystemError: AST constructor recursion depth mismatch), and the thread that loads
+    the models parses those of torch.
+    """
+    from dragoman.service.app import create_app
+
+    return _with_routes(create_app(settings))
+
+
+def _with_routes(app: FastAPI) -> FastAPI:
+    app.openapi()
+    return app
 
 
 def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
@@ -158,10 +174,10 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
             "is not set; set it here and for `dragoman serve`, or listen on 127.0.0.1"
         )
 
-    def make() -> Application:
+    def make() -> FastAPI:
         from dragoman.service.worker.endpoints import create_worker_app
 
-        return create_worker_app(settings)
+        return _with_routes(create_worker_app(settings))
 
     _run(settings, "dragoman-worker", make, ready)
 

@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 from sqlalchemy import event
 
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
 from dragoman.service.runtime import Runtime
+from dragoman.service.server import make_app
 from tests.support.errorbody import check_error
 from tests.support.searching import ndjson
 
 pytestmark = pytest.mark.slow
 
 NDJSON = {"content-type": "application/x-ndjson"}
+
+
+def test_a_served_application_parses_no_source_for_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch parses its own while it is imported, and CPython 3.11 fails where two threads parse."""
+    settings = Settings.load(data_dir=tmp_path, embed="on_demand")
+    with TestClient(make_app(settings), base_url="http://localhost") as client:
+        parse = ast.parse
+        parsed: list[str] = []
+
+        def note(*arguments: Any, **options: Any) -> Any:
+            if (thread := threading.current_thread().name) != "dragoman-load":
+                parsed.append(thread)
+            return parse(*arguments, **options)
+
+        monkeypatch.setattr(ast, "parse", note)
+        client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
+        client.post("/v1/collections/c/documents", content=ndjson([{"id": "1", "text": "moja"}]), headers=NDJSON)
+        for path in ("/v1/collections", "/v1/tables", "/v1/jobs", "/v1/models", "/metrics", "/readyz"):
+            client.get(path)
+        asked = {"query": "moja", "query_language": "sw", "rerank": False}
+        assert client.post("/v1/search", json=asked).json()["hits"]
+    assert not parsed
 
 
 @pytest.fixture
