@@ -54,12 +54,12 @@ Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=NAMES), AtFirstFault]
 
 
-def check_parameters(given: Iterable[str], allowed: Sequence[str]) -> None:
+def check_parameters(parameters: Iterable[str], allowed: Sequence[str]) -> None:
     """
     Raises:
         InvalidRequest: a parameter that there is not: a misspelt one would be left out in silence.
     """
-    if unknown := [name for name in given if name not in allowed]:
+    if unknown := [name for name in parameters if name not in allowed]:
         shown = ", ".join(ascii(name[:40]) for name in unknown[:5])
         raise InvalidRequest(f"unknown query parameter {shown}: there are {', '.join(allowed) or 'none here'}")
 
