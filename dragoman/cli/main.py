@@ -229,8 +229,10 @@ def _missing_package(fault: Exception) -> str | None:
 
     if isinstance(fault, lab.LabMissing):
         return str(fault)
-    error = classify(fault)
-    return str(error) if isinstance(error, NotInstalled) else None
+    for cause in (fault, fault.__cause__):  # the door raises it as what a service would answer
+        if cause is not None and isinstance(error := classify(cause), NotInstalled):
+            return str(error)
+    return None
 
 
 def _user_error(fault: Exception) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from dragoman.door import calls
-from dragoman.door.calls import Call, SearchOptions
+from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
 from dragoman.door.database import check_language_of, upload_fields
 from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
@@ -80,7 +80,7 @@ class AsyncDatabase:
         return await self.send(calls.judge(statement, options))
 
     async def rank(
-        self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Any
+        self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Unpack[RankOptions]
     ) -> list[Ranked]:
         """Texts in any languages, the best for the query first, by the active tables."""
         return await self.send(calls.rank(query, documents, top_k, options))
@@ -117,10 +117,9 @@ class AsyncCollection:
         """Delete the document with this id."""
         await self._database.send(calls.delete_document(self.name, id))
 
-    async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
+    async def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`AsyncDatabase.search`, in this collection alone."""
-        options["collections"] = [self.name]
-        return await self._database.search(query, **options)
+        return await self._database.send(calls.search_in(self.name, query, options))
 
     async def drop(self) -> None:
         """Delete the collection with all its documents."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Generic, Literal, SupportsIndex, TypedDict, TypeVar
 
+from dragoman.door.plain import object_to_json, to_parameter
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations, read
 from dragoman.engine.core.errors import InvalidRequest
@@ -58,30 +59,65 @@ class Call(Generic[T]):
             InvalidRequest: an address cannot name such a place: it would be that of something else.
         """
         for field_name, text in self.place.items():
-            if not isinstance(text, str) or text in _NO_PLACES:
-                raise InvalidRequest(f"{field_name}: {text!r} names nothing; a text other than . and .. is wanted")
+            if not isinstance(text, str) or not _can_be_in_address(field_name, text):
+                raise InvalidRequest(f"{field_name}: {text!r} names nothing, because no address can hold it")
+
+    def content(self) -> bytes:
+        """The fields as the JSON of a request.
+
+        Raises:
+            InvalidRequest: JSON cannot hold a field; the message names it.
+        """
+        return object_to_json(self.fields)
+
+    def parameters(self) -> dict[str, str]:
+        """The fields as parameters of an address; those that are None are left out.
+
+        Raises:
+            InvalidRequest: a field is no text, number or boolean; the message names it.
+        """
+        return {name: to_parameter(field, name) for name, field in self.fields.items() if field is not None}
 
 
-_NO_PLACES = ("", ".", "..")
+def _can_be_in_address(field_name: str, text: str) -> bool:
+    """Whether an address that names this place leads there. Ids and terms may have slashes, names of addresses not."""
+    if text in ("", ".", "..") or (field_name == "name" and "/" in text):
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def collect_texts(texts: Iterable[str], what: str) -> list[str]:
     """Several texts as a list.
 
     Raises:
-        InvalidRequest: it is one text, whose letters would be taken for texts.
+        InvalidRequest: it is one text, whose letters would be taken for texts, or holds none.
     """
-    if isinstance(texts, str | bytes):
-        raise InvalidRequest(f"{what}: several texts are wanted, such as a list, and not one")
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise InvalidRequest(f"{what}: several texts are wanted, such as a list, and no {type(texts).__name__}")
     return list(texts)
 
 
-class SearchOptions(TypedDict, total=False):
-    """What a search may say, as in ``POST /v1/search``; what is left out is what the service measured to be best."""
+def check_top_k(top_k: int | None) -> None:
+    """
+    Raises:
+        InvalidRequest: it is no number of texts.
+    """
+    if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, SupportsIndex) or top_k < 1):
+        raise InvalidRequest("top_k: must be an integer of at least 1")
+
+
+class CollectionSearchOptions(TypedDict, total=False):
+    """What a search of one collection may say, as in ``POST /v1/search``.
+
+    What is left out is what the service measured to be best.
+    """
 
     query_language: str
     reader_languages: Sequence[str]
-    collections: Sequence[str]
     top_k: int
     method: Literal["hybrid", "psq", "smt", "none", "dense"]
     tables: Sequence[str]
@@ -92,6 +128,32 @@ class SearchOptions(TypedDict, total=False):
     explain: bool
     translate_snippets: bool
     query_id: str
+
+
+class SearchOptions(CollectionSearchOptions, total=False):
+    """What a search may say, as in ``POST /v1/search``."""
+
+    collections: Sequence[str]
+
+
+class RankOptions(TypedDict, total=False):
+    """What a ranking may say, as in ``POST /v1/rerank``."""
+
+    query_language: str
+    document_language: str
+    reader_languages: Sequence[str]
+    tables: Sequence[str]
+
+
+def search_in(collection: str, query: str, options: Mapping[str, Any]) -> Call[SearchResults]:
+    """A search of one collection.
+
+    Raises:
+        InvalidRequest: the options name others.
+    """
+    if "collections" in options:
+        raise InvalidRequest(f"collections: this is a search of {collection!r} alone; that of the database takes them")
+    return search(query, {"collections": [collection], **options})
 
 
 def search(query: str, options: Mapping[str, Any]) -> Call[SearchResults]:
@@ -107,9 +169,12 @@ def judge(statement: str, options: Mapping[str, Any]) -> Call[Judgement]:
 
 
 def rank(query: str, documents: Iterable[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:
+    if unknown := sorted(options.keys() - RankOptions.__annotations__.keys()):
+        raise InvalidRequest(
+            f"{unknown[0]}: there is no such option; there are {', '.join(RankOptions.__annotations__)}"
+        )
     texts = collect_texts(documents, "documents")
-    if top_k is not None and top_k < 1:
-        raise InvalidRequest("top_k: must be at least 1")
+    check_top_k(top_k)
     fields = {"query": query, "documents": texts, "top_n": top_k, **options}
     return Call("rank", fields=fields, read=lambda answer: ranking(answer, texts))
 
@@ -179,7 +244,7 @@ def get_table(name: str) -> Call[TableInfo]:
 
 
 def activate_table(name: str, version: int) -> Call[TableInfo]:
-    place = {"name": name, "version": str(version)}
+    place = {"name": name, "version": to_parameter(version, "version")}
     return Call("activate_table", place, read=lambda answer: read(TableInfo, answer))
 
 
@@ -188,9 +253,8 @@ def deactivate_table(name: str) -> Call[TableInfo]:
 
 
 def delete_table_version(name: str, version: int) -> Call[None]:
-    return Call("delete_table_version", {"name": name, "version": str(version)})
+    return Call("delete_table_version", {"name": name, "version": to_parameter(version, "version")})
 
 
 def look_up(name: str, term: str, version: int | None) -> Call[Term]:
-    fields = {} if version is None else {"version": version}
-    return Call("look_up", {"name": name, "term": term}, fields, read=lambda answer: read(Term, answer))
+    return Call("look_up", {"name": name, "term": term}, {"version": version}, read=lambda answer: read(Term, answer))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
 
 from dragoman.door import calls
-from dragoman.door.calls import Call, SearchOptions
+from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
 from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.progress import show_progress
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
@@ -114,7 +114,9 @@ class Database:
         """Whether a ``context``, or documents, say that a statement is true; ``options`` as in ``POST /v1/qa``."""
         return self.send(calls.judge(statement, options))
 
-    def rank(self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Any) -> list[Ranked]:
+    def rank(
+        self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Unpack[RankOptions]
+    ) -> list[Ranked]:
         """Texts in any languages, the best for the query first, by the active tables.
 
         ``options``: ``query_language``, ``document_language``, ``reader_languages``, ``tables``.
@@ -174,10 +176,9 @@ class Collection:
         """Delete the document with this id."""
         self._database.send(calls.delete_document(self.name, id))
 
-    def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
+    def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`Database.search`, in this collection alone."""
-        options["collections"] = [self.name]
-        return self._database.search(query, **options)
+        return self._database.send(calls.search_in(self.name, query, options))
 
     def wait(self, seconds: float | None = None, *, progress: bool | None = None) -> CollectionInfo:
         """Wait until every document has its embedding, so that searches are ``hybrid``; at once where it gets none.

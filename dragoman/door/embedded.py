@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from threading import Condition
 from typing import Any, TypeVar
@@ -19,10 +19,11 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dragoman.door.calls import Call, Name
 from dragoman.engine.core.answer import fields_of
-from dragoman.engine.core.errors import Conflict, InvalidRequest, Unavailable, classify
+from dragoman.engine.core.errors import ERRORS, Conflict, InvalidRequest, Unavailable, classify, from_status
+from dragoman.engine.core.json import parse
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.models.abandoned import finish_computing
-from dragoman.engine.models.tagging import Tagging, tagger_model, tagger_place
+from dragoman.engine.models.tagging import Tagging, check_texts, tagger_model, tagger_place
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
@@ -33,12 +34,11 @@ from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
 from dragoman.service.tables.bodies import term_body, uploaded_body
+from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
 from dragoman.store.library import Library
-from dragoman.store.tables.service import Upload
-from dragoman.store.tables.table_reader import ReadAs
-from dragoman.store.validation import describe
+from dragoman.store.validation import check_parameters, describe
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=BaseModel)
@@ -108,8 +108,10 @@ class Embedded:
             return call.read(self._answers[call.name](call))
         except Exception as fault:
             error = classify(fault)
-            if error is None or error is fault:
+            if error is None or (error is fault and type(error) in ERRORS):
                 raise
+            if type(error) not in ERRORS:  # no answer of a service tells its kinds apart
+                error = from_status(error.status, str(error))
             raise error from fault
         finally:
             with self._changed:
@@ -127,7 +129,7 @@ class Embedded:
         atexit.unregister(self.close)
 
     def _search(self, call: Call[Any]) -> Any:
-        request = _body(SearchRequest, call)
+        request = self._body(SearchRequest, call)
         if not self._background and request.method is None:
             keys = [info.key for info in self._library.collections.chosen(request.collections)]
             with suppress(Unavailable):  # then the default is a method without embeddings
@@ -135,10 +137,10 @@ class Embedded:
         return fields_of(self._library.search.search(request.as_query(), uuid4().hex))
 
     def _ask(self, call: Call[Any]) -> Any:
-        return fields_of(self._library.qa.answer(_body(QaRequest, call).as_query(), uuid4().hex))
+        return fields_of(self._library.qa.answer(self._body(QaRequest, call).as_query(), uuid4().hex))
 
     def _rank(self, call: Call[Any]) -> Any:
-        body = _body(RerankV1, call)
+        body = self._body(RerankV1, call)
         until = self._until()
         begun = self._library.rerank_requests.begin(body.as_query(), body.texts())
         scores = begun.pending.result(until)
@@ -147,7 +149,7 @@ class Embedded:
         return _dump(answer_v1(uuid4().hex, body, ranking))
 
     def _translate(self, call: Call[Any]) -> Any:
-        body = _body(TranslateRequest, call)
+        body = self._body(TranslateRequest, call)
         translations, until = self._library.translations, self._until()
         translations.check_configured()
         translations.check(body.all)
@@ -161,8 +163,9 @@ class Embedded:
         return _dump(TranslateResponse(texts=texts, model=info.name, quality=quality, truncated=cut or None))
 
     def _tag(self, call: Call[Any]) -> Any:
-        body, until = _body(TagRequest, call), self._until()
+        body, until = self._body(TagRequest, call), self._until()
         tagger_place(self._library.settings, body.task)
+        check_texts(body.texts, self._library.settings)
         self._model(tagger_model(body.task), until)
         underway = Tagging(self._library.models.worker, body.task, body.texts)
         _wait(underway.futures, until)
@@ -184,7 +187,7 @@ class Embedded:
         return {"collections": [self._dump_collection(info, failed) for info in self._library.collections.all()]}
 
     def _create_collection(self, call: Call[Any]) -> Any:
-        new = _body(NewCollection, call)
+        new = self._body(NewCollection, call)
         collection = self._library.collections.create(
             new.name, new.language, new.description, new.late_interaction, new.entities, new.shards
         )
@@ -212,18 +215,36 @@ class Embedded:
         return {"tables": fields_of(self._library.tables.all())}
 
     def _add_table(self, call: Call[Any]) -> Any:
-        upload = _upload(call.place["name"], call.fields)
+        parameters = call.parameters()
+        check_parameters(parameters, list(UploadParameters.model_fields))
+        (read,) = _read_fields((_UPLOAD, parameters, "query"))
+        upload = read.as_upload(call.place["name"])
         return _dump(uploaded_body(upload, self._library.tables.upload(upload, iter(call.body or ()))))
 
     def _activate_table(self, call: Call[Any]) -> Any:
-        return fields_of(self._library.tables.activate(call.place["name"], int(call.place["version"])))
+        return fields_of(self._library.tables.activate(call.place["name"], _version(call)))
 
     def _delete_table_version(self, call: Call[Any]) -> None:
-        self._library.tables.delete(call.place["name"], int(call.place["version"]))
+        self._library.tables.delete(call.place["name"], _version(call))
 
     def _look_up(self, call: Call[Any]) -> Any:
-        name, term = call.place["name"], call.place["term"]
-        return _dump(term_body(term, self._library.tables.look_up(name, term, call.fields.get("version"))))
+        term, version = _read_fields(
+            (_TERM, call.place["term"], "path", "term"),
+            (_OPTIONAL_VERSION, call.parameters().get("version"), "query", "version"),
+        )
+        return _dump(term_body(term, self._library.tables.look_up(call.place["name"], term, version)))
+
+    def _body(self, kind: type[Body], call: Call[Any]) -> Body:
+        """The fields of a call as the request that a service reads.
+
+        Raises:
+            ServiceError: a field is unknown or not allowed.
+        """
+        requests = self._library.settings.requests
+        content = parse(call.content(), requests.body_depth, requests.body_values)
+        body: Body
+        (body,) = _read_fields((TypeAdapter(kind), content, "body"))
+        return body
 
 
 @contextmanager
@@ -237,25 +258,32 @@ def _keep_mask() -> Iterator[None]:
         os.umask(mask)
 
 
-_READING = frozenset(field.name for field in fields(ReadAs))
-_UPLOADING = frozenset(field.name for field in fields(Upload)) - {"name", "read_as", "created_by"}
-_UPLOAD = TypeAdapter(Upload)
+_UPLOAD = TypeAdapter(UploadParameters)
+_TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
+_VERSION: TypeAdapter[int] = TypeAdapter(VersionNumber)
+_OPTIONAL_VERSION: TypeAdapter[int | None] = TypeAdapter(VersionNumber | None)
 
 
-def _upload(name: str, options: Mapping[str, Any]) -> Upload:
-    """
+def _version(call: Call[Any]) -> int:
+    (version,) = _read_fields((_VERSION, call.place["version"], "path", "version"))
+    return int(version)
+
+
+def _read_fields(*fields: tuple[Any, ...]) -> list[Any]:
+    """What each field holds; a field is a type adapter, the content, and its place in a request.
+
     Raises:
-        InvalidRequest: a parameter is unknown or not allowed.
+        InvalidRequest: some are not allowed; the message names all of them, as that of a service.
     """
-    if unknown := sorted(options.keys() - _READING - _UPLOADING):
-        raise InvalidRequest(f"there is no parameter {unknown[0]}")
-    reading = {key: option for key, option in options.items() if key in _READING}
-    try:
-        return _UPLOAD.validate_python(
-            {"name": name, "read_as": reading} | {key: options[key] for key in options.keys() & _UPLOADING}
-        )
-    except ValidationError as fault:
-        raise InvalidRequest(describe(fault.errors())) from fault
+    contents, faults = [], []
+    for adapter, content, *place in fields:
+        try:
+            contents.append(adapter.validate_python(content))
+        except ValidationError as fault:
+            faults += [{**error, "loc": (*place, *error["loc"])} for error in fault.errors()]
+    if faults:
+        raise InvalidRequest(describe(faults))
+    return contents
 
 
 def in_folder(folder: Path | None, chosen: Mapping[str, Any]) -> Embedded:
@@ -282,18 +310,6 @@ def _settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
         raise InvalidRequest(f"there is no setting {unknown[0]}")
     try:
         return Settings.from_defaults(**dict(chosen) | {"data_dir": folder})
-    except ValidationError as fault:
-        raise InvalidRequest(describe(fault.errors())) from fault
-
-
-def _body(kind: type[Body], call: Call[Any]) -> Body:
-    """The fields of a call as the request that a service reads.
-
-    Raises:
-        InvalidRequest: a field is unknown or not allowed.
-    """
-    try:
-        return kind.model_validate(dict(call.fields))
     except ValidationError as fault:
         raise InvalidRequest(describe(fault.errors())) from fault
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from io import IOBase
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from dragoman.door.plain import to_json
 from dragoman.door.table import Table
 from dragoman.engine.core.errors import InvalidRequest
 
@@ -31,20 +32,28 @@ _IN_MEMORY = 1 << 26
 def document_lines(documents: Documents) -> Iterator[bytes]:
     """One NDJSON line a document; of a file its parts as they are.
 
-    All documents are written before the first line is given: where one is faulty, or making them is interrupted,
-    nothing of them is imported.
+    All documents are written before this returns: where one is faulty, or making them is interrupted, nothing of them
+    is imported.
 
     Raises:
-        InvalidRequest: a document cannot be written as JSON; the message has its place.
+        InvalidRequest: a document cannot be written as JSON; the message has its place. Or there are no documents.
         OSError: the file cannot be read.
     """
     if isinstance(documents, str | Path):
-        yield from _parts_of(Path(documents))
-        return
-    with SpooledTemporaryFile(_IN_MEMORY) as written:
+        return _parts_of(Path(documents))
+    if isinstance(documents, bytes) or not isinstance(documents, Iterable):
+        raise InvalidRequest(f"documents: {type(documents).__name__} holds none")
+    with ExitStack() as opened:
+        written = opened.enter_context(SpooledTemporaryFile(_IN_MEMORY))
         for position, document in enumerate(_records(documents), 1):
             written.write(_line(document, f"document {position}"))
         written.seek(0)
+        opened.pop_all()
+    return _lines_of(written)
+
+
+def _lines_of(written: IO[bytes]) -> Iterator[bytes]:
+    with written:
         yield from written
 
 
@@ -57,7 +66,6 @@ def table_file(entries: Entries, source: str, target: str) -> tuple[Iterator[byt
     """
     stated: dict[str, Any] = {"source": source, "target": target}
     if isinstance(entries, str | Path):
-        Path(entries).stat()  # now, and not in the middle of an upload
         return _parts_of(Path(entries)), stated | {"format": "auto"}
     if isinstance(entries, Table):
         if (entries.source, entries.target) != (source, target):
@@ -135,19 +143,7 @@ def _records(documents: Any) -> Iterable[Mapping[str, Any]]:
 
 
 def _line(record: Any, place: str) -> bytes:
-    try:
-        return json.dumps(record, ensure_ascii=False, allow_nan=False, default=_plain).encode("utf-8") + b"\n"
-    except (TypeError, ValueError, RecursionError) as fault:
-        raise InvalidRequest(f"{place}: {fault}") from fault
-
-
-def _plain(cell: Any) -> Any:
-    """A number of numpy as Python has it; dates and times as text."""
-    if hasattr(cell, "item"):
-        return cell.item()
-    if hasattr(cell, "isoformat"):
-        return cell.isoformat()
-    raise TypeError(f"{type(cell).__name__} is not JSON")
+    return to_json(record, place) + b"\n"
 
 
 def _parts_of_stream(stream: Any) -> Iterator[bytes]:
@@ -158,5 +154,11 @@ def _parts_of_stream(stream: Any) -> Iterator[bytes]:
 
 
 def _parts_of(path: Path) -> Iterator[bytes]:
+    """The content of a file; one that cannot be read is a fault now, and not in the middle of an upload."""
+    with path.open("rb"):
+        return _read_parts(path)
+
+
+def _read_parts(path: Path) -> Iterator[bytes]:
     with path.open("rb") as stream:
         yield from iter(lambda: stream.read(_READ), b"")

@@ -7,9 +7,8 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.door.calls import collect_texts
+from dragoman.door.calls import check_top_k, collect_texts
 from dragoman.door.results import Ranked, Tag
-from dragoman.engine.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,8 +45,7 @@ def rank(
     [1, 0]
     """
     texts = collect_texts(documents, "documents")
-    if top_k is not None and top_k < 1:
-        raise InvalidRequest("top_k: must be at least 1")
+    check_top_k(top_k)
     if not texts:
         return []
     if tables:

@@ -133,17 +133,14 @@ def _request(call: Call[Any]) -> dict[str, Any]:
     path = route.path.format(**{name: quote(text, safe="") for name, text in call.place.items()})
     request: dict[str, Any] = {"method": route.method, "url": path}
     if route.as_query:
-        request["params"] = {name: _parameter(field) for name, field in call.fields.items()}
+        request["params"] = call.parameters()
     else:
-        request["json"] = dict(call.fields)
+        request["content"] = call.content()
     if call.body is not None:
         request["content"] = _chunks(call.body)
+    if "content" in request:
         request["headers"] = {"Content-Type": route.media_type}
     return request
-
-
-def _parameter(field: Any) -> Any:
-    return ("true" if field else "false") if isinstance(field, bool) else field
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterable[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -165,6 +166,19 @@ def _check_finite(part: str, figures: Mapping[str, Any]) -> None:
 def shipped_names() -> list[str]:
     """Names of the models in the package."""
     return sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
+
+
+def folder_of(name_or_path: str) -> Path:
+    """The folder of a shipped reranker, or one given by its path."""
+    return SHIPPED / name_or_path if name_or_path in shipped_names() else Path(name_or_path)
+
+
+def name_of(name_or_path: str) -> str | None:
+    """The name that a reranker's configuration gives it; None where there is none that can be read."""
+    try:
+        return RerankerAbout.of(json.loads((folder_of(name_or_path) / "config.json").read_text("utf-8"))).name
+    except (OSError, TypeError, ValueError):
+        return None
 
 
 def sigmoid(logit: float) -> float:

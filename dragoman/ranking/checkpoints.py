@@ -27,7 +27,7 @@ from dragoman.backbone.deltas.layers import apply_layer_deltas, keep_layers, lay
 from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.files.atomic import atomic_folder
-from dragoman.ranking.about import SHIPPED, RerankerAbout, shipped_names
+from dragoman.ranking.about import RerankerAbout, folder_of
 from dragoman.ranking.mart import Mart, MartConfig
 
 ENCODER = "encoder"
@@ -85,7 +85,7 @@ def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, Re
     Raises:
         CheckpointError: if there is no such model, or its files are pickled, damaged or inconsistent.
     """
-    folder = SHIPPED / name_or_path if name_or_path in shipped_names() else Path(name_or_path)
+    folder = folder_of(name_or_path)
     config = read_json(folder / CONFIG)
     if config.get("model_type") != "mart":
         raise CheckpointError(f"{folder / CONFIG}: model_type is {config.get('model_type')!r}, not 'mart'")

@@ -18,7 +18,7 @@ import numpy as np
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json
 from dragoman.backbone.sentences import TOKENS_AT_ONCE, SentenceEncoder
 from dragoman.deadline import check_each
-from dragoman.ranking.about import SHIPPED, Floats, LateAbout, RerankerAbout, shipped_names
+from dragoman.ranking.about import Floats, LateAbout, RerankerAbout
 from dragoman.ranking.attention import Links
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, MAX_RARITY, matches
 from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
@@ -135,8 +135,3 @@ def late_about(folder: Path) -> tuple[LateAbout, RerankerAbout]:
     if about.late is None:
         raise CheckpointError(f"{folder / CONFIG}: has no field 'late'")
     return about.late, about
-
-
-def folder_of(name_or_path: str) -> Path:
-    """The folder of a shipped reranker, or one given by its path."""
-    return SHIPPED / name_or_path if name_or_path in shipped_names() else Path(name_or_path)

@@ -18,11 +18,11 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.ranking.about import LATE, RerankerAbout
+from dragoman.ranking.about import LATE, RerankerAbout, folder_of
 from dragoman.ranking.attention import Links
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
-from dragoman.ranking.late import LateScorer, folder_of, late_about
+from dragoman.ranking.late import LateScorer, late_about
 from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
 from dragoman.ranking.mixed_attention import Mixing

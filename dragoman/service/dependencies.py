@@ -10,14 +10,15 @@ from typing import Annotated, Any, Protocol, Self, TypeVar
 import anyio
 import anyio.to_thread
 from fastapi import Depends, Request
+from pydantic import BaseModel
 
-from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.settings import Settings
 from dragoman.service.access.audit import Actor, Recording
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.http.errors import request_id
 from dragoman.service.runtime import Runtime
+from dragoman.store.validation import check_parameters
 
 _Result = TypeVar("_Result")
 _Asking = TypeVar("_Asking", bound="_OfReaders")
@@ -61,11 +62,12 @@ async def _actor(request: Request) -> Actor:
 
 
 async def _check_parameters(request: Request) -> None:
-    parameters = [field.alias for field in request.scope["route"].dependant.query_params]
-    unknown = [name for name in request.query_params if name not in parameters]
-    if unknown:
-        named = ", ".join(ascii(name[:40]) for name in unknown[:5])
-        raise InvalidRequest(f"unknown query parameter {named}: there are {', '.join(parameters) or 'none here'}")
+    allowed: list[str] = []
+    for field in request.scope["route"].dependant.query_params:
+        kind = field.field_info.annotation
+        is_model = isinstance(kind, type) and issubclass(kind, BaseModel)  # of which each field is a parameter
+        allowed += kind.model_fields if is_model else [field.alias]
+    check_parameters(request.query_params, allowed)
 
 
 def with_readers(body: _Asking, request: Request, settings: Settings) -> _Asking:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
 
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.json import check_text
 from dragoman.engine.core.limits import NAMES, READER_LANGUAGES
 from dragoman.lexicon.text.languages import check_language
@@ -51,6 +52,16 @@ ReaderLanguages = Annotated[list[LanguageCode], Field(min_length=1, max_length=R
 
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=NAMES), AtFirstFault]
+
+
+def check_parameters(parameters: Iterable[str], allowed: Sequence[str]) -> None:
+    """
+    Raises:
+        InvalidRequest: a parameter that there is not: a misspelt one would be left out in silence.
+    """
+    if unknown := [name for name in parameters if name not in allowed]:
+        shown = ", ".join(ascii(name[:40]) for name in unknown[:5])
+        raise InvalidRequest(f"unknown query parameter {shown}: there are {', '.join(allowed) or 'none here'}")
 
 
 _REPORTED = 5

@@ -21,10 +21,9 @@ from dragoman.backbone.deltas.base import base_of, check_base, encoder_checksum
 from dragoman.backbone.deltas.layers import keep_layers, let_learn
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.ranking.about import LEAST_SHARE, RerankerAbout
+from dragoman.ranking.about import LEAST_SHARE, RerankerAbout, folder_of
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import check_whole, fill_mart, load_mart, save_mart
-from dragoman.ranking.late import folder_of
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import passages
 from dragoman.ranking.scoring import Scorer, padded_states, pool_passages

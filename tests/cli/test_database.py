@@ -60,6 +60,29 @@ def test_collections_and_documents_from_the_command_line(command: Command, tmp_p
     assert "news" not in command("collection", "list").stdout
 
 
+REFUSED = {
+    ("search", "dog", "--collection", "nowhere"): "collections[0]: there is no collection named 'nowhere'",
+    ("search", "a\udcff", "--collection", "news"): "query: holds a lone surrogate at position 1",
+    ("search", "dog", "--collection", "news", "--top-k", "0"): "top_k: Input should be greater than or equal to 1",
+    ("ask", "Who?", "--context", "x", "--collection", "news"): "body: give either context or collections, not both",
+    ("collection", "delete", "a/b"): "name: 'a/b' names nothing, because no address can hold it",
+    ("collection", "create", "New", "--language", "de"): "name: must be 1 to 64 characters of a-z, 0-9, '_', '.' and "
+    "'-', the first of them a letter or digit",
+}
+
+
+def test_what_is_refused_is_so_in_the_same_words(command: Command) -> None:
+    assert command("collection", "create", "news", "--language", "de").returncode == 0
+    said = {arguments: told(command(*arguments)) for arguments in REFUSED}
+    assert said == {arguments: (2, f"dragoman: {message}") for arguments, message in REFUSED.items()}
+
+
+def test_what_is_not_installed_is_told_from_what_is_wrong(tmp_path: Path) -> None:
+    dragoman("collection", "create", "news", "--language", "de", "--data-dir", tmp_path)
+    status, said = told(dragoman("ask", "Who?", "--context", "A dog.", "--data-dir", tmp_path, reader="off"))
+    assert status == 1 and "DRAGOMAN_READER" in said
+
+
 def test_a_directory_that_a_server_has_open_names_the_way_to_it(tmp_path: Path) -> None:
     with server(tmp_path):
         refused = dragoman("collection", "list", "--data-dir", tmp_path)

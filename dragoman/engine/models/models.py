@@ -20,7 +20,13 @@ from dragoman.engine.models.batches import Limits
 from dragoman.engine.models.encoding import EncodedQuery, EncoderInfo, embed_passages, encode_queries
 from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.generation import Generate, advance_generations
-from dragoman.engine.models.loading import LOADERS, RerankerInfo, may_be_of_encoder
+from dragoman.engine.models.loading import (
+    LOADERS,
+    RerankerInfo,
+    has_reranker,
+    may_be_of_encoder,
+    reranker_place,
+)
 from dragoman.engine.models.readers import Judge, ReadTask, find_spans, judge_statements
 from dragoman.engine.models.tagging import SHORT_QUERY, TaggerTask, TagTexts, tagger_model, tags
 from dragoman.engine.models.translating import Translate, TranslatorInfo, translate_sentences
@@ -28,6 +34,7 @@ from dragoman.engine.models.worker import Cancelled, Worker
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.installation import advice
+from dragoman.ranking.about import name_of
 
 if TYPE_CHECKING:
     from dragoman.backbone.encoder import Encoder
@@ -133,6 +140,13 @@ class Models:
         """
         info: RerankerInfo = self._info("reranker", cancelled, seconds)
         return info
+
+    def reranker_name(self) -> str | None:
+        """The name of the reranker, which its files say until it is loaded; None where none can be read."""
+        info: RerankerInfo | None = self.description("reranker")
+        if info is not None:
+            return info.about.name
+        return name_of(reranker_place(self._settings)) if has_reranker(self._settings) else None
 
     def reader(self, cancelled: Cancelled | None = None) -> SpanScorer:
         """The configured reader, loaded now if necessary; any thread may use its encoder's vocabulary.

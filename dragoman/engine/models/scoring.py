@@ -120,6 +120,9 @@ class Scoring(Protocol):
             Unavailable: there is none, or it cannot be reached.
         """
 
+    def name(self) -> str | None:
+        """The name of the model that scores, as far as it is known now: nothing is loaded, and no worker is asked."""
+
     def admit(self, documents: int, seconds: float) -> None:
         """Check that this many documents would be accepted now, before they are read.
 
@@ -155,6 +158,9 @@ class LocalScoring:
 
     def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
         return self._models.reranker(cancelled, seconds).about
+
+    def name(self) -> str | None:
+        return self._models.reranker_name()
 
     def admit(self, documents: int, seconds: float) -> None:
         if reason := self._models.stuck(seconds):

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.engine.core.errors import InternalError, NotInstalled
+from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
 from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
 from dragoman.engine.models.worker import Worker
 from dragoman.engine.settings import Settings
@@ -97,6 +97,19 @@ def tagger_place(settings: Settings, task: TaggerTask) -> Path:
             " tagger that `dragoman train tagger` made"
         )
     return package_folder
+
+
+def check_texts(texts: Sequence[str], settings: Settings) -> None:
+    """
+    Raises:
+        InvalidRequest: the texts exceed the limits of one request.
+    """
+    if len(texts) > settings.tagging.tag_texts:
+        raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.tagging.tag_texts} are allowed")
+    if (chars := sum(map(len, texts))) > settings.tagging.tag_chars:
+        raise InvalidRequest(
+            f"texts: {chars} characters together; at most {settings.tagging.tag_chars} are allowed in a request"
+        )
 
 
 def load_tagger(settings: Settings, task: TaggerTask, shared: Callable[[str], tuple[Any, Any]]) -> Tagger:

@@ -37,6 +37,10 @@ class Reranking:
         """
         return self._scoring.about(cancelled, seconds)
 
+    def name(self) -> str | None:
+        """The name of the model that scores, as far as it is known now, without loading it."""
+        return self._scoring.name()
+
     def begin(
         self,
         query: AnalysedText,

@@ -11,7 +11,7 @@ import numpy as np
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.answer import Degraded
-from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
+from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError, TooManyRequests, Unavailable
 from dragoman.engine.core.priority import in_background, wait_limit
 from dragoman.engine.core.stages import optional
 from dragoman.engine.models.scoring import Scores
@@ -101,9 +101,12 @@ class RerankStage:
         """``reranked``; ``partial``: some documents could not be scored; or ``nothing``: there are none to rerank."""
         seconds = wait_limit(self._settings.search.rerank_seconds)
         until = time.monotonic() + seconds
-        about = self._reranking.about(retrieval.cancelled, seconds)
-        _check_name(options, about)
         chosen = retrieval.documents[: options.depth]
+        if not chosen:  # the model, which takes seconds to load, is loaded only where nothing else knows its name
+            if options.model is not None:
+                _check_name(options, self._reranking.name() or self._about(retrieval, options, seconds).name)
+            return "nothing"
+        about = self._about(retrieval, options, seconds)
         if retrieval.request.rerank is None:  # the model was not measured within one language
             language = retrieval.query.language
             without = {f"{language}-{language}", *about.not_for}
@@ -118,7 +121,7 @@ class RerankStage:
         )
         scores = pending.result(until, retrieval.cancelled)
         self._note_speed(time.monotonic() - started, len(chosen))
-        _check_name(options, scores.about)
+        _check_name(options, scores.about.name)
         _reorder(retrieval, chosen, scores, self._joining(retrieval, scores.about))
         beginnings = {index for index, document in enumerate(chosen) if not document.stored.complete}
         cut = [chosen[index].stored.id for index in sorted(beginnings.union(scores.truncated))]
@@ -133,6 +136,22 @@ class RerankStage:
             retrieval.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(scores.failed.values()))}", "partial"))
         return "partial" if unscored else "reranked"
 
+    def _about(self, retrieval: Retrieval, options: RerankOptions, seconds: float) -> RerankerAbout:
+        """The model that scores, of the requested name.
+
+        Raises:
+            UnknownReranker: it has another name, also where it cannot be loaded in time.
+            ServiceError: it cannot be loaded.
+        """
+        try:
+            about = self._reranking.about(retrieval.cancelled, seconds)
+        except (TooManyRequests, Unavailable):
+            if (name := self._reranking.name()) is not None:
+                _check_name(options, name)
+            raise
+        _check_name(options, about.name)
+        return about
+
     def _joining(self, retrieval: Retrieval, about: RerankerAbout) -> Joining | None:
         """How the first stage's scores join the reranker's; None where nothing was fitted to such scores."""
         if retrieval.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
@@ -142,9 +161,9 @@ class RerankStage:
         return about.hybrid.logits if retrieval.ranked_by == "hybrid" and about.hybrid is not None else None
 
 
-def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
-    if options.model is not None and options.model != about.name:
-        raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
+def _check_name(options: RerankOptions, name: str) -> None:
+    if options.model is not None and options.model != name:
+        raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {name!r}")
 
 
 def _reorder(retrieval: Retrieval, chosen: Sequence[RankedDocument], scores: Scores, joining: Joining | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from dragoman.engine.core.answer import fields_of
-from dragoman.engine.core.errors import ServiceError
+from dragoman.engine.core.errors import InvalidRequest, ServiceError
 from dragoman.engine.core.trec import one_collection
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.question_answering import QuestionAnswering
@@ -84,7 +84,7 @@ def parse_line(content: bytes, type: JobType, depth: int, *, stored: bool = Fals
             request.texts()
     except ValidationError as fault:
         raise LineRejected(describe(fault.errors()), custom_id) from fault
-    except ValueError as fault:
+    except InvalidRequest as fault:
         raise LineRejected(str(fault), custom_id) from fault
     return LineRequest(custom_id, request)
 

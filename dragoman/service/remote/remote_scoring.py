@@ -65,6 +65,9 @@ class RemoteScoring:
             about = self._about = _parse(ModelBody, body).about()
         return about
 
+    def name(self) -> str | None:
+        return None if self._about is None else self._about.name
+
     def admit(self, documents: int, seconds: float) -> None:
         """Check that the worker is not silent; it refuses requests itself when its queue is full."""
         self._check_heard()

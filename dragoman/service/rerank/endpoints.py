@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from fastapi import APIRouter, Request, Response
 
-from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.rerank.request import Ranking
 from dragoman.engine.settings import Settings
@@ -28,14 +27,7 @@ router = APIRouter(route_class=StrictRoute, tags=["search"])
 @router.post("/v1/rerank", response_model_exclude_none=True)
 async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV1:
     """Rerank documents in the format of Cohere v1 and Jina."""
-
-    def texts() -> Sequence[str]:
-        try:
-            return body.texts()
-        except ValueError as fault:
-            raise InvalidRequest(str(fault)) from fault
-
-    ranking = await _rank(body, texts, request, runtime, settings)
+    ranking = await _rank(body, body.texts, request, runtime, settings)
     return answer_v1(request_id(request), body, ranking)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
 
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.json import check_text, check_value
 from dragoman.engine.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
 from dragoman.engine.query.response import TableUsed
@@ -121,10 +122,10 @@ class RerankV1(_Rerank):
         """The documents' texts.
 
         Raises:
-            ValueError: a document has no such field, or the field is not text; or a field is named twice.
+            InvalidRequest: a document has no such field, or the field is not text; or a field is named twice.
         """
         if len(set(self.rank_fields or ())) < len(self.rank_fields or ()):
-            raise ValueError("rank_fields: names a field twice")
+            raise InvalidRequest("rank_fields: names a field twice")
         return [self._text(index, document) for index, document in enumerate(self.documents)]
 
     def _text(self, index: int, document: str | DocumentFields) -> str:
@@ -135,9 +136,9 @@ class RerankV1(_Rerank):
         parts = []
         for name in self.rank_fields or ["text"]:
             if not isinstance(text := fields.get(name), str):
-                raise ValueError(f"documents[{index}].{name}: must be a text")
+                raise InvalidRequest(f"documents[{index}].{name}: must be a text")
             if len(text) > TEXT_CHARS:
-                raise ValueError(f"documents[{index}].{name}: must have at most {TEXT_CHARS} characters")
+                raise InvalidRequest(f"documents[{index}].{name}: must have at most {TEXT_CHARS} characters")
             parts.append(text)
         return "\n".join(parts)
 
@@ -146,15 +147,15 @@ def _check_fields(index: int, fields: dict[str, Any]) -> None:
     """Check the fields of a document.
 
     Raises:
-        ValueError: a value cannot be returned as JSON, or ``text`` is not text.
+        InvalidRequest: a value cannot be returned as JSON, or ``text`` is not text.
     """
     for name, content in fields.items():
         try:
             check_value(content)
         except ValueError as fault:
-            raise ValueError(f"documents[{index}].{name}: {fault}") from fault
+            raise InvalidRequest(f"documents[{index}].{name}: {fault}") from fault
     if not isinstance(fields.get("text"), str | None):
-        raise ValueError(f"documents[{index}].text: must be a text")
+        raise InvalidRequest(f"documents[{index}].text: must be a text")
 
 
 class RerankV2(_Rerank):

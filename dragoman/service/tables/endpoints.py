@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from dragoman.lexicon.formats.reader import Format
-from dragoman.lexicon.table.compose import Kind
 from dragoman.service.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
@@ -24,13 +22,15 @@ from dragoman.service.tables.schemas import (
     TableUploaded,
     TermBody,
     TermList,
+    TermToLookUp,
+    UploadParameters,
+    VersionNumber,
 )
 from dragoman.store.tables.contents import ExportFormat
 from dragoman.store.tables.patching import Addition, Patch, Removal
 from dragoman.store.tables.repository import TableInfo
-from dragoman.store.tables.service import Upload, Uploaded
-from dragoman.store.tables.table_reader import ReadAs
-from dragoman.store.validation import LanguageCode, Text
+from dragoman.store.tables.service import Uploaded
+from dragoman.store.validation import Text
 
 router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
 
@@ -46,9 +46,7 @@ _BODY: dict[str, Any] = {
 }
 
 TableName = Annotated[str, Path(description="The table's name.")]
-OptionalVersion = Annotated[
-    int | None, Query(ge=1, le=2**31 - 1, description="Number of the version; default: the active one.")
-]
+OptionalVersion = Annotated[VersionNumber | None, Query(description="Number of the version; default: the active one.")]
 Cursor = Annotated[str | None, Query(max_length=20_000, description="The `next` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="Most entries of a page.")]
 _EXPORT_TYPES: dict[ExportFormat, str] = {
@@ -62,7 +60,7 @@ _EXPORT: dict[int | str, dict[str, Any]] = {
         "content": {type: {"schema": {"type": "string"}} for type in _EXPORT_TYPES.values()},
     }
 }
-Version = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version.")]
+Version = Annotated[VersionNumber, Path(description="Number of the version.")]
 
 
 @router.put("/{name}", status_code=201, openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
@@ -72,40 +70,7 @@ async def upload_table(
     runtime: RuntimeDep,
     caller: CallerDep,
     record: RecordDep,
-    source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the source terms' language.")],
-    target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the target terms' language.")],
-    format: Annotated[Format, Query(description="The format of the file; auto: what it shows.")] = "auto",
-    encoding: Annotated[
-        str | None, Query(max_length=40, description="The file's encoding, such as utf-8; default: what it shows.")
-    ] = None,
-    separator: Annotated[
-        str | None,
-        Query(
-            max_length=40,
-            description="What separates the columns: tab, comma, semicolon, pipe, space or a character; default: what"
-            " the file shows.",
-        ),
-    ] = None,
-    decimal: Annotated[
-        str | None, Query(max_length=40, description="The decimal mark, . or ,; default: what the numbers show.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        Query(
-            max_length=4000,
-            description="What each column is, separated by commas: source, target, probability, inverse_probability, or"
-            " - where it is ignored; default: what the header or the cells show.",
-        ),
-    ] = None,
-    header: Annotated[
-        bool | None, Query(description="Whether the first line names the columns; default: what it shows.")
-    ] = None,
-    kind: Annotated[Kind, Query(description="A glossary outranks statistical tables.")] = "statistical",
-    weight: Annotated[
-        float, Query(gt=0, le=1000, allow_inf_nan=False, description="Weight among active tables of one kind.")
-    ] = 1.0,
-    activate: Annotated[bool, Query(description="Use this version in searches from now on.")] = False,
-    dry_run: Annotated[bool, Query(description="Check the file and store nothing.")] = False,
+    parameters: Annotated[UploadParameters, Query()],
 ) -> TableUploaded:
     """Upload a table as a new version, streamed. Versions of a table are numbered from 1.
 
@@ -114,12 +79,10 @@ async def upload_table(
     be read in two ways. The error then names the parameter that says in which.
     """
     gzip = content_gzip(request)
-    created_by = None if caller.key_id is None else caller.name
-    read_as = ReadAs(format, encoding, separator, decimal, columns, header)
-    upload = Upload(name, source, target, read_as, kind, weight, activate, dry_run, created_by)
+    upload = parameters.as_upload(name, None if caller.key_id is None else caller.name)
 
     def work(parts: Iterator[bytes]) -> Uploaded:
-        if dry_run:
+        if upload.dry_run:
             return runtime.tables.upload(upload, parts, gzip)
         with record("table.upload", name) as recording:
             done = runtime.tables.upload(upload, parts, gzip)
@@ -205,7 +168,7 @@ def export_version(
 def compare_versions(
     name: TableName,
     version: Version,
-    other: Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version to compare with.")],
+    other: Annotated[VersionNumber, Path(description="Number of the version to compare with.")],
     runtime: RuntimeDep,
     cursor: Cursor = None,
     limit: Limit = 1000,
@@ -239,7 +202,7 @@ def list_terms(
 @router.get("/{name}/terms/{term:whole}")
 async def look_up_term(
     name: TableName,
-    term: Annotated[Text, Path(max_length=1000, description="A term of either language, percent-encoded.")],
+    term: Annotated[TermToLookUp, Path(description="A term of either language, percent-encoded.")],
     runtime: RuntimeDep,
     version: OptionalVersion = None,
     side: Annotated[

@@ -1,4 +1,4 @@
-"""What the translation table endpoints answer."""
+"""What the translation table endpoints take and answer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,54 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from dragoman.lexicon.formats.reader import Format
 from dragoman.lexicon.table.compose import Kind
+from dragoman.store.tables.changes import Upload
 from dragoman.store.tables.repository import TableInfo
-from dragoman.store.validation import AtFirstFault, Body, NotBlank
+from dragoman.store.tables.table_reader import ReadAs
+from dragoman.store.validation import AtFirstFault, Body, LanguageCode, NotBlank, Text
 
 TERM_CHARS = 1000
 PATCH_ENTRIES = 10_000
 """Most entries that one request adds, and most that it removes."""
+
+VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
+TermToLookUp = Annotated[Text, Field(max_length=TERM_CHARS)]
+_Word = Annotated[str, Field(max_length=40)]
+
+
+class UploadParameters(BaseModel):
+    """How an uploaded file is to be read, and what its entries are."""
+
+    source: LanguageCode = Field(description="ISO 639-1 code of the source terms' language.")
+    target: LanguageCode = Field(description="ISO 639-1 code of the target terms' language.")
+    format: Format = Field("auto", description="The format of the file; auto: what it shows.")
+    encoding: _Word | None = Field(None, description="The file's encoding, such as utf-8; default: what it shows.")
+    separator: _Word | None = Field(
+        None,
+        description="What separates the columns: tab, comma, semicolon, pipe, space or a character; default: what the"
+        " file shows.",
+    )
+    decimal: _Word | None = Field(None, description="The decimal mark, . or ,; default: what the numbers show.")
+    columns: Annotated[str, Field(max_length=4000)] | None = Field(
+        None,
+        description="What each column is, separated by commas: source, target, probability, inverse_probability, or -"
+        " where it is ignored; default: what the header or the cells show.",
+    )
+    header: bool | None = Field(None, description="Whether the first line names the columns; default: what it shows.")
+    kind: Kind = Field("statistical", description="A glossary outranks statistical tables.")
+    weight: float = Field(
+        1.0, gt=0, le=1000, allow_inf_nan=False, description="Weight among active tables of one kind."
+    )
+    activate: bool = Field(False, description="Use this version in searches from now on.")
+    dry_run: bool = Field(False, description="Check the file and store nothing.")
+
+    def as_upload(self, name: str, created_by: str | None = None) -> Upload:
+        """What is to become a new version of the table ``name``."""
+        read_as = ReadAs(self.format, self.encoding, self.separator, self.decimal, self.columns, self.header)
+        return Upload(
+            name, self.source, self.target, read_as, self.kind, self.weight, self.activate, self.dry_run, created_by
+        )
 
 
 class RejectedLine(BaseModel):

@@ -8,10 +8,9 @@ from dataclasses import asdict
 from fastapi import APIRouter, Request
 
 from dragoman.engine.core.answer import Degraded
-from dragoman.engine.core.errors import InvalidRequest, NotInstalled
+from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.turns import on_behalf_of
-from dragoman.engine.models.tagging import TaggerTask, Tagging, tagger_model, tagger_place
-from dragoman.engine.settings import Settings
+from dragoman.engine.models.tagging import TaggerTask, Tagging, check_texts, tagger_model, tagger_place
 from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
@@ -40,7 +39,7 @@ async def taggers(settings: SettingsDep) -> ConfiguredTaggers:
 async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> TagResponse:
     """Find names, or parts of speech, in texts of any languages. 503 where there is no tagger."""
     tagger_place(settings, body.task)
-    _check(body.texts, settings)
+    check_texts(body.texts, settings)
     until = time.monotonic() + settings.worker.worker_seconds
     model = tagger_model(body.task)
     info = runtime.models.description(model)
@@ -58,19 +57,6 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
         model=info.name,
         degraded=degraded or None,
     )
-
-
-def _check(texts: list[str], settings: Settings) -> None:
-    """
-    Raises:
-        InvalidRequest: the texts exceed the limits of one request.
-    """
-    if len(texts) > settings.tagging.tag_texts:
-        raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.tagging.tag_texts} are allowed")
-    if (chars := sum(map(len, texts))) > settings.tagging.tag_chars:
-        raise InvalidRequest(
-            f"texts: {chars} characters together; at most {settings.tagging.tag_chars} are allowed in a request"
-        )
 
 
 def _note_unlearned(language: str | None, learned: frozenset[str], name: str) -> list[Degraded]:

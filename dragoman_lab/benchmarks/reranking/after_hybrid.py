@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.ranking.late import folder_of
+from dragoman.ranking.about import folder_of
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import MAIN, tables_of, tasks
 from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark

@@ -29,8 +29,7 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.backbone.checkpoints import CONFIG
-from dragoman.ranking.about import HybridAbout, RerankerAbout, interpolate, standalone
-from dragoman.ranking.late import folder_of
+from dragoman.ranking.about import HybridAbout, RerankerAbout, folder_of, interpolate, standalone
 from dragoman.ranking.scoring import load_scorer
 from dragoman_lab.benchmarks.reranking.mart_fit import write
 from dragoman_lab.evaluation.evaluation import paired_p

@@ -25,8 +25,8 @@ import numpy as np
 import torch
 
 from dragoman.backbone.checkpoints import CONFIG
-from dragoman.ranking.about import LATE, Floats, RerankerAbout
-from dragoman.ranking.late import LateScorer, folder_of
+from dragoman.ranking.about import LATE, Floats, RerankerAbout, folder_of
+from dragoman.ranking.late import LateScorer
 from dragoman.ranking.scoring import AnyScorer, load_scorer
 from dragoman_lab.benchmarks.reranking.mart_fit import summary, write
 from dragoman_lab.benchmarks.reranking.quality import ONLY
