@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dragoman.indexes.bm25 import Ranking
 
@@ -16,7 +16,9 @@ S = TypeVar("S")
 T = TypeVar("T", bound=Hashable)
 
 
-def merge_by_share(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> list[tuple[S, int, float]]:
+def merge_by_share(
+    rankings: Iterable[tuple[S, Ranking]], order: Callable[[S], Any], k: int | None = None
+) -> list[tuple[S, int, float]]:
     """Merge rankings of different documents by each hit's share of the maximal attainable score.
 
     One query's scores differ in scale between languages and collections, because the number and idf of its
@@ -25,14 +27,15 @@ def merge_by_share(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) 
 
     Args:
         rankings: each with an identifier of its source, such as the collection's name.
+        order: of sources, by which ties are broken.
         k: how many hits to return; all by default.
 
     Returns:
-        ``(source, key, share)``, best first; ties by the order of the rankings, then by ascending key.
+        ``(source, key, share)``, best first; ties by the order of the sources, then by ascending key.
     """
     merged = [
-        (-hit.score / ranking.attainable, position, hit.key, source)
-        for position, (source, ranking) in enumerate(rankings)
+        (-hit.score / ranking.attainable, place, hit.key, source)
+        for source, place, ranking in [(source, order(source), ranking) for source, ranking in rankings]
         for hit in ranking.hits
     ]
     merged.sort(key=lambda entry: entry[:3])
@@ -45,7 +48,11 @@ def calibrate(cosine: float, floor: float) -> float:
 
 
 def convex(
-    shares: Mapping[T, float], near: Mapping[T, float], weight: Callable[[T], float], k: int | None = None
+    shares: Mapping[T, float],
+    near: Mapping[T, float],
+    weight: Callable[[T], float],
+    order: Callable[[T], Any],
+    k: int | None = None,
 ) -> list[tuple[T, float]]:
     """Convex combination of scores (Bruch, Gai & Ingber 2022): ``(1 - weight) share + weight near``.
 
@@ -53,10 +60,11 @@ def convex(
         shares: of the BM25 ranking's attainable score, in [0, 1); 0 for an item that is not in it.
         near: calibrated cosines, in [0, 1]. An item without one is scored by its share alone.
         weight: of an item, in [0, 1].
+        order: of items, by which ties are broken.
         k: how many items to return; all by default.
 
     Returns:
-        The items with their scores in [0, 1], best first; ties in the order of ``shares``, then of ``near``.
+        The items with their scores in [0, 1], best first.
 
     Raises:
         ValueError: if a weight is outside [0, 1].
@@ -67,11 +75,12 @@ def convex(
         if not 0 <= near_weight <= 1:
             raise ValueError(f"the weight of a convex combination is {near_weight}; it must lie between 0 and 1")
         scores[candidate] = (1 - near_weight) * shares.get(candidate, 0.0) + near_weight * nearness
-    return sorted(scores.items(), key=lambda scored: -scored[1])[:k]
+    return sorted(scores.items(), key=lambda scored: (-scored[1], order(scored[0])))[:k]
 
 
 def rrf(
     rankings: Sequence[Sequence[T]],
+    order: Callable[[T], Any],
     k: int | None = None,
     constant: float = RRF_K,
     weights: Sequence[float] | None = None,
@@ -79,11 +88,10 @@ def rrf(
     """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): ``score(d) = sum_r 1 / (constant + rank_r(d))``.
 
     Ranks start at 1; a ranking without ``d`` adds nothing. If a ranking holds an item
-    twice, its first rank counts. ``weights`` has one factor per ranking.
+    twice, its first rank counts. ``weights`` has one factor per ranking; ``order`` of items breaks ties.
 
     Returns:
-        The ``k`` best items (all by default) with their scores, best first; ties by the
-        rank of first appearance, then by the order of the rankings.
+        The ``k`` best items (all by default) with their scores, best first.
 
     Raises:
         ValueError: if ``constant`` or a weight is negative, or there is not one weight per ranking.
@@ -100,4 +108,4 @@ def rrf(
             if rank <= len(ranking) and ranking[rank - 1] not in ranked:
                 ranked.add(ranking[rank - 1])
                 scores[ranking[rank - 1]] = scores.get(ranking[rank - 1], 0.0) + weight / (constant + rank)
-    return sorted(scores.items(), key=lambda scored: -scored[1])[:k]
+    return sorted(scores.items(), key=lambda scored: (-scored[1], order(scored[0])))[:k]

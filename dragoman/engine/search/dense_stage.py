@@ -17,7 +17,7 @@ from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.models.models import Models
-from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore, place_of
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.fusion import calibrate
 
@@ -154,7 +154,9 @@ class DenseStage:
 
 def _add(retrieval: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
     """Note the scores, those of the ``k`` nearest with their ranks; ``floor`` is the cosine of unrelated sentences."""
-    for rank, (similarity, document, hit) in enumerate(sorted(near, key=lambda entry: -entry[0]), 1):
+    for rank, (similarity, document, hit) in enumerate(
+        sorted(near, key=lambda entry: (-entry[0], place_of(entry[1]))), 1
+    ):
         document.dense = StageScore(hit.score, calibrate(similarity, floor), rank if rank <= k else None)
         if rank <= k:
             document.passage = hit

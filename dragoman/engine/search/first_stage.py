@@ -65,7 +65,11 @@ class FirstStage:
         with retrieval.stage(STAGE):
             rankings = self._rank_collections(retrieval, translations, k, degraded)
             scores = [dict(ranking.ranking.hits) for ranking in rankings]
-            merged = merge_by_share([(index, ranking.ranking) for index, ranking in enumerate(rankings)], k)
+            merged = merge_by_share(
+                [(index, ranking.ranking) for index, ranking in enumerate(rankings)],
+                lambda index: rankings[index].collection.key,
+                k,
+            )
             retrieval.documents = [
                 _document(rankings[index], key, StageScore(scores[index][key], share, rank))
                 for rank, (index, key, share) in enumerate(merged, 1)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dragoman.deadline import check_each
 from dragoman.engine.models.encoding import EncodedQuery
-from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore, place_of
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, inside, matches
 
 DEPTH = 50
@@ -39,7 +39,8 @@ def reorder(retrieval: Retrieval, similarities: Mapping[int, NDArray[np.float32]
         for earlier in (document.bm25, document.dense):
             if earlier is not None and earlier.weight is not None:
                 earlier.weight *= share
-    retrieval.documents = [*(head[row] for row in np.argsort(-scores, kind="stable")), *tail]
+    head.sort(key=lambda document: (-document.score, place_of(document)))
+    retrieval.documents = [*head, *tail]
     least, limit = float(match.min()), float(scores.min())
     for document in tail:
         document.score = min(limit, (document.score + weight * least) / (1 + weight))

@@ -88,6 +88,11 @@ class RankedDocument:
     """What the response says of it, in the end."""
 
 
+def place_of(document: RankedDocument) -> tuple[int, int]:
+    """What the order of documents with equal scores goes by: the keys of collection and document."""
+    return document.collection.key, document.key
+
+
 @dataclass(slots=True)
 class Retrieval:
     """One search: each stage takes it and adds to it. ``documents`` are the best first."""

@@ -14,7 +14,7 @@ from dragoman.engine.search.first_stage import STAGE as BM25_STAGE
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.late import DEPTH as LATE_DEPTH
 from dragoman.engine.search.late import reorder
-from dragoman.engine.search.ranked import RankedDocument, Retrieval
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, place_of
 from dragoman.engine.settings import Settings
 from dragoman.indexes.fusion import RRF_K, convex, rrf
 
@@ -134,7 +134,7 @@ def _by_scores(retrieval: Retrieval, weight: float) -> Fused:
         if document.bm25 is not None:
             document.bm25.weight = 1 - weights.get(document, 0.0)
             shares[document] = document.bm25.share
-    return convex(shares, near, weights.__getitem__)
+    return convex(shares, near, weights.__getitem__, place_of)
 
 
 def _by_ranks(retrieval: Retrieval, weight: float) -> Fused:
@@ -154,4 +154,5 @@ def _by_ranks(retrieval: Retrieval, weight: float) -> Fused:
     for ranking, ranking_weight in zip((by_words, by_meaning), weights, strict=True):
         for rank, (_, score) in enumerate(ranking, 1):
             score.share, score.weight = 1 / (RRF_K + rank), ranking_weight
-    return rrf([[document for document, _ in ranking] for ranking in (by_words, by_meaning)], weights=weights)
+    ranked = [[document for document, _ in ranking] for ranking in (by_words, by_meaning)]
+    return rrf(ranked, place_of, weights=weights)

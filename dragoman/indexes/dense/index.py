@@ -202,7 +202,7 @@ class DenseIndex:
             ids = np.array([id for _, passages in present for id in passages], np.int64)
             if not len(ids):
                 return []
-            scores = self._rows()[np.searchsorted(self._ids(), ids)] @ vector
+            scores = _inner_products(self._rows()[np.searchsorted(self._ids(), ids)], vector)
             order = np.argsort(-scores, kind="stable")
             best = self._best(scores[order].tolist(), ids[order].tolist())
             return [self._hit(vector, *entry) for entry in best]
@@ -233,7 +233,8 @@ class DenseIndex:
         ids = self._documents[key][1] if key in self._documents else range(0)
         if len(ids) <= 1 or self._states is None:
             return ids
-        scores = self._rows()[np.searchsorted(self._ids(), np.arange(ids.start, ids.stop))] @ vector
+        rows = self._rows()[np.searchsorted(self._ids(), np.arange(ids.start, ids.stop))]
+        scores = _inner_products(rows, vector)
         best = [ids.start + int(place) for place in np.argsort(-scores, kind="stable")[:_COMPARED_PASSAGES]]
         return best if self._states.counts(best).sum() <= _COMPARED_SUBWORDS else best[:1]
 
@@ -381,3 +382,9 @@ class DenseIndex:
         index = cls(header.width, codec, most_state_bytes)
         index._fill(tensors)
         return index, header
+
+
+def _inner_products(rows: Vectors, vector: Vectors) -> Vectors:
+    """The inner product of each row with a vector; unlike a product of matrices, whatever rows there are beside it."""
+    products: Vectors = np.einsum("ij,j->i", rows, vector)
+    return products
