@@ -21,6 +21,9 @@ Name = Annotated[str, typer.Argument(help="The collection's name.")]
 Into = Annotated[str, typer.Option("--collection", envvar="DRAGOMAN_COLLECTION", help="The collection's name.")]
 
 
+Shards = Annotated[int, typer.Option(envvar="DRAGOMAN_SHARDS", help="Parts of the index, searched at once.")]
+
+
 @collection.command("create")
 def create(
     name: Name,
@@ -28,6 +31,7 @@ def create(
         str, typer.Option(envvar="DRAGOMAN_LANGUAGE", help="Language of the documents, such as de (ISO 639-1).")
     ],
     description: Annotated[str | None, typer.Option(envvar="DRAGOMAN_DESCRIPTION", help="What is in it.")] = None,
+    shards: Shards = 1,
     url: Url = None,
     key: Key = None,
     data_dir: DataDir = None,
@@ -37,7 +41,7 @@ def create(
     """Make an empty collection. A data directory that is missing is made, too."""
     from dragoman.door import calls
 
-    options = {} if description is None else {"description": description}
+    options: dict[str, object] = {"shards": shards} | ({} if description is None else {"description": description})
     with database(url, key, config, data_dir, database_url, existing=False) as opened:
         collection = opened.send(calls.create_collection(name, language, options))
     _tell(f"{collection.name}: a collection in {collection.language}")
@@ -59,6 +63,22 @@ def show(
         embedded = "" if info.embeddings is None else f"{info.embeddings['embedded']} of {info.embeddings['total']}"
         table.add_row(info.name, info.language, str(info.documents), str(info.index["state"]), embedded)
     Console().print(table)
+
+
+@collection.command("change")
+def change(
+    name: Name,
+    shards: Shards,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Change in how many parts a collection is indexed; searches go on while they are built."""
+    with database(url, key, config, data_dir, database_url) as opened:
+        info = opened.collection(name).change(shards=shards)
+    _tell(f"{info.name}: {info.shards} shards; searched in {info.index['shards']} until they are built")
 
 
 @collection.command("delete")

@@ -121,6 +121,10 @@ class AsyncCollection:
         """As :meth:`AsyncDatabase.search`, in this collection alone."""
         return await self._database.send(calls.search_in(self.name, query, options))
 
+    async def change(self, **changes: Any) -> CollectionInfo:
+        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
+        return await self._database.send(calls.change_collection(self.name, changes))
+
     async def drop(self) -> None:
         """Delete the collection with all its documents."""
         await self._database.send(calls.delete_collection(self.name))

@@ -25,6 +25,7 @@ Name = Literal[
     "collections",
     "create_collection",
     "get_collection",
+    "change_collection",
     "delete_collection",
     "add_documents",
     "export_documents",
@@ -209,6 +210,10 @@ def create_collection(name: str, language: str, options: Mapping[str, Any]) -> C
 
 def get_collection(name: str) -> Call[CollectionInfo]:
     return Call("get_collection", {"name": name}, read=lambda answer: read(CollectionInfo, answer))
+
+
+def change_collection(name: str, changes: Mapping[str, Any]) -> Call[CollectionInfo]:
+    return Call("change_collection", {"name": name}, changes, read=lambda answer: read(CollectionInfo, answer))
 
 
 def delete_collection(name: str) -> Call[None]:

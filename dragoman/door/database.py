@@ -201,6 +201,10 @@ class Collection:
             embedded, since = state["embedded"], now if more else since
             time.sleep(_POLL_SECONDS)
 
+    def change(self, **changes: Any) -> CollectionInfo:
+        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
+        return self._database.send(calls.change_collection(self.name, changes))
+
     def drop(self) -> None:
         """Delete the collection with all its documents."""
         self._database.send(calls.delete_collection(self.name))

@@ -28,7 +28,7 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
-from dragoman.service.collections.schemas import NewCollection
+from dragoman.service.collections.schemas import CollectionChange, NewCollection
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
@@ -80,6 +80,7 @@ class Embedded:
             "collections": self._collections,
             "create_collection": self._create_collection,
             "get_collection": lambda call: self._collection(call.place["name"]),
+            "change_collection": self._change_collection,
             "delete_collection": lambda call: self._library.collections.delete(call.place["name"]),
             "add_documents": self._add_documents,
             "export_documents": lambda call: self._library.collections.export(call.place["name"]),
@@ -192,6 +193,11 @@ class Embedded:
             new.name, new.language, new.description, new.late_interaction, new.entities, new.shards
         )
         return self._collection(collection.name)
+
+    def _change_collection(self, call: Call[Any]) -> Any:
+        change = self._body(CollectionChange, call)
+        self._library.collections.change(call.place["name"], change.shards)
+        return self._collection(call.place["name"])
 
     def _collection(self, name: str) -> Any:
         info = self._library.collections.get(name)

@@ -50,6 +50,8 @@ class CollectionInfo:
     description: str | None = None
     embeddings: dict[str, Any] | None = None
     entities: dict[str, Any] | None = None
+    shards: int = 1
+    """Parts that the index is to have; ``index["shards"]`` says how many it has."""
 
 
 @dataclass(frozen=True, slots=True)

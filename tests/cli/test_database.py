@@ -46,6 +46,8 @@ def test_collections_and_documents_from_the_command_line(command: Command, tmp_p
     partly = command("documents", "import", file, "--collection", "news")
     assert partly.returncode == 1 and f"{file}, line 3: " in partly.stderr
     assert "news" in command("collection", "list").stdout
+    status, said = told(command("collection", "change", "news", "--shards", "2"))
+    assert status == 0 and said.startswith("news: 2 shards")
     found = command("search", "Hund", "--collection", "news", "--query-language", "de", "--json")
     answer = json.loads(found.stdout)
     assert [hit["id"] for hit in answer["hits"]] == ["1"]

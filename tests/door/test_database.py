@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -190,6 +191,21 @@ def test_what_would_be_taken_for_something_else_is_refused(db: Database, tmp_pat
     db.tables.deactivate("x")
     for version in db.tables.get("x").versions:
         db.tables.delete("x", version.version)
+
+
+def test_a_collection_may_be_in_several_parts(db: Database) -> None:
+    parts = db.collection("parts", language="de", shards=2)
+    parts.add(DOCUMENTS)
+    expected = [(hit.id, hit.score) for hit in db.collection("news").search("superconductivity dog")]
+    assert [(hit.id, hit.score) for hit in parts.search("superconductivity dog")] == expected
+    assert parts.change(shards=3).shards == 3
+    until = time.monotonic() + 60
+    while parts.info.index["shards"] != 3:
+        assert time.monotonic() < until
+    assert [(hit.id, hit.score) for hit in parts.search("superconductivity dog")] == expected
+    with pytest.raises(InvalidRequest, match="shards"):
+        parts.change(shards=0)
+    parts.drop()
 
 
 def test_texts_are_ranked_tagged_and_read(db: Database) -> None:
