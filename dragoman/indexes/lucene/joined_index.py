@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -26,7 +26,7 @@ from dragoman.indexes.bm25 import BM25, Parts, Ranking, Unsearched
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, LeaseExpired
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
-from dragoman.indexes.lucene.queries import Lease
+from dragoman.indexes.lucene.queries import Lease, Scored, terms_of
 from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["JoinedIndex", "SearchedIndex", "Shard", "shard_of"]
@@ -82,9 +82,9 @@ class Shard(Protocol):
     def end(self, lease: Lease) -> None:
         """Let a snapshot go."""
 
-    def rank_with_statistics(
+    def score(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None, lease: Lease | None = None
-    ) -> tuple[Ranking, Statistics]:
+    ) -> Scored:
         """The second round; raises LeaseExpired where the snapshot is gone."""
 
     def parts(
@@ -149,15 +149,16 @@ class JoinedIndex:
             IndexFault, OSError: no shard can be searched.
         """
 
-        def score(shard: Shard, position: int, lease: Lease) -> tuple[Ranking, Statistics]:
-            return shard.rank_with_statistics(query, language, k, bm25, lease)
+        def score(shard: Shard, position: int, lease: Lease) -> Scored:
+            return shard.score(query, language, k, bm25, lease)
 
         answers, unsearched = self._in_rounds(query, language, score)
-        rankings = [ranking for ranking, _ in answers.values()]
-        hits = [hit for ranking in rankings for hit in ranking.hits]
-        hits.sort(key=lambda hit: (-hit.score, hit.key))
-        _, statistics = next(iter(answers.values()))
-        return Ranking(hits[:k], rankings[0].attainable, unsearched), statistics
+        keys = np.concatenate([scored.keys for scored in answers.values()])
+        scores = np.concatenate([scored.scores for scored in answers.values()])
+        best = np.lexsort((keys, -scores))[:k]
+        joined = next(iter(answers.values()))._replace(keys=keys[best], scores=scores[best])
+        ranking, statistics = joined.answer(query)
+        return replace(ranking, unsearched=unsearched), statistics
 
     def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
         """The scores of the documents ``keys``: for each group, and together; 0 for those of a shard that fails.
@@ -234,8 +235,7 @@ class JoinedIndex:
         self, query: TranslatedQuery, language: str, score: Callable[[Shard, int, Lease], T]
     ) -> tuple[dict[int, T], tuple[Unsearched, ...]]:
         """The answers of the second round, by shard, and which shards did not answer."""
-        terms = tuple(alternative.term for group in query.groups for alternative in group.alternatives)
-        key = (language, query.method == "smt", terms)
+        key = (language, query.method == "smt", tuple(terms_of(query)))
         if (cached := self._leases.get(key)) is not None:
             with suppress(LeaseExpired):
                 return self._score(score, cached, {})
@@ -256,7 +256,7 @@ class JoinedIndex:
             lambda shard, position: shard.begin(query, language), late=lambda shard, lease: shard.end(lease)
         )
         try:
-            total = _add([lease.statistics for lease in leases.values()])
+            total = np.sum([lease.numbers for lease in leases.values()], axis=0)
             yield {position: Lease(lease.version, total) for position, lease in leases.items()}, faults
         finally:
             for position, lease in leases.items():
@@ -324,13 +324,3 @@ def _give_back(end: Callable[[Shard, T], None], shard: Shard, future: Future[T])
     if future.exception() is None:
         with suppress(*_FAULTS):
             end(shard, future.result())
-
-
-def _add(statistics: Sequence[Statistics]) -> Statistics:
-    """The statistics of all shards together."""
-    first = statistics[0]
-    return Statistics(
-        sum(shard.documents for shard in statistics),
-        sum(shard.length for shard in statistics),
-        {term: sum(shard.frequencies[term] for shard in statistics) for term in first.frequencies},
-    )

@@ -16,7 +16,7 @@ from dragoman.indexes.lucene import queries
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
 from dragoman.indexes.lucene.lucene_store import LuceneStore
-from dragoman.indexes.lucene.queries import Lease
+from dragoman.indexes.lucene.queries import Lease, Scored
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -137,18 +137,22 @@ class LuceneIndex:
         return self.rank_with_statistics(query, language, k, bm25)[0]
 
     def rank_with_statistics(
-        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None, lease: Lease | None = None
+        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
     ) -> tuple[Ranking, Statistics]:
-        """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs.
+        """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
+        return self.score(query, language, k, bm25).answer(query)
 
-        A ``lease`` has the snapshot that is searched, and the statistics by which its documents are scored.
+    def score(
+        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None, lease: Lease | None = None
+    ) -> Scored:
+        """Like :meth:`rank`, in arrays. A ``lease`` has the snapshot and the statistics by which documents are scored.
 
         Raises:
             LeaseExpired: the snapshot is there no longer.
         """
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
-        return self._run(lambda store: queries.rank(store.searcher, query, language, k, bm25 or _BM25, lease))
+        return self._run(lambda store: queries.score(store.searcher, query, language, k, bm25 or _BM25, lease))
 
     def parts(
         self,

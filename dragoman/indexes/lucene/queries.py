@@ -19,7 +19,7 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["Lease", "begin", "document_frequencies", "parts", "rank", "sharing_skeleton"]
+__all__ = ["Lease", "Scored", "begin", "document_frequencies", "parts", "score", "sharing_skeleton", "terms_of"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_HITS = 2**31 - 1
@@ -32,30 +32,47 @@ class Lease(NamedTuple):
     """A snapshot of an index by its version, and the statistics by which its documents are scored."""
 
     version: int
-    statistics: Statistics
+    numbers: NDArray[np.int64]
+    """N, the length of all documents together, and the document frequency of each term (terms + 2,)."""
+
+
+class Scored(NamedTuple):
+    """The best documents of an index as arrays, best first, and what they were scored by."""
+
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    attainable: float
+    numbers: NDArray[np.int64]
+    """As those of :class:`Lease`."""
+
+    def answer(self, query: TranslatedQuery) -> tuple[Ranking, Statistics]:
+        """The ranking, and the statistics of the query's terms."""
+        hits = [_new(Hit, pair) for pair in zip(self.keys.tolist(), self.scores.tolist(), strict=True)]
+        documents, length, *frequencies = self.numbers.tolist()
+        of_terms = dict(zip(terms_of(query), frequencies, strict=True))
+        return Ranking(hits, self.attainable), Statistics(documents, length, of_terms)
+
+
+def terms_of(query: TranslatedQuery) -> list[str]:
+    """The terms of all groups, in their order."""
+    return [alternative.term for group in query.groups for alternative in group.alternatives]
 
 
 def begin(searcher: Any, query: TranslatedQuery, language: str) -> Lease:
     """The statistics of a query's terms, of a snapshot that stays until its version is released."""
-    terms = [alternative.term for group in query.groups for alternative in group.alternatives]
-    version, *numbers = np.array(searcher.statistics(query_field(query, language), _lines(terms))).tolist()
-    return Lease(version, _statistics(terms, numbers))
+    terms = terms_of(query)
+    answer = np.array(searcher.statistics(query_field(query, language), _lines(terms)))
+    return Lease(answer[0].item(), answer[1 : 1 + _STATISTICS + len(terms)])
 
 
-def rank(
-    searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25, lease: Lease | None
-) -> tuple[Ranking, Statistics]:
-    """The ``k`` best hits with the maximal attainable score, and the statistics behind the scores.
-
-    Without ``lease`` they are those of the present snapshot of this index.
-    """
+def score(searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25, lease: Lease | None) -> Scored:
+    """The ``k`` best documents; without ``lease`` by the statistics of the present snapshot of this index."""
     terms, arguments = _arguments(query, language, bm25, lease)
     answer = np.array(searcher.search(*arguments, min(k, _MOST_HITS)))
-    count, most = answer[0].item(), answer[1:2].view(np.float64).item()
+    count, attainable = answer[0].item(), answer[1:2].view(np.float64).item()
     rest = _HEAD + _STATISTICS + len(terms)
-    keys, scores = answer[rest : rest + count].tolist(), answer[rest + count :].view(np.float64).tolist()
-    hits = [_new(Hit, pair) for pair in zip(keys, scores, strict=True)]
-    return Ranking(hits, most), _statistics(terms, answer[_HEAD:rest].tolist())
+    scores = answer[rest + count :].view(np.float64)
+    return Scored(answer[rest : rest + count], scores, attainable, answer[_HEAD:rest])
 
 
 def parts(
@@ -66,10 +83,6 @@ def parts(
     answer = np.array(searcher.parts(*arguments, np.array(keys, np.int64)))
     rows = answer.reshape(len(keys) + 1, len(query.groups) + 1)
     return Parts(rows[:-1, :-1].astype(np.float32), rows[-1, :-1], rows[:-1, -1].astype(np.float32))
-
-
-def _statistics(terms: Sequence[str], numbers: Sequence[int]) -> Statistics:
-    return Statistics(numbers[0], numbers[1], dict(zip(terms, numbers[_STATISTICS:], strict=False)))
 
 
 def document_frequencies(searcher: Any, language: str, terms: Collection[str]) -> dict[str, int]:
@@ -105,11 +118,7 @@ def _arguments(
     if not (_positive(of_terms) and _positive(of_groups[::2])):
         _refuse(query)
     structured = query.method != "smt"
-    version, statistics = 0, None
-    if lease is not None:
-        version, total = lease
-        numbers = [total.documents, total.length, *map(total.frequencies.__getitem__, terms)]
-        statistics = np.array(numbers, np.int64)
+    version, statistics = (0, None) if lease is None else lease
     field = query_field(query, language)
     return terms, (
         version, field, structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b, statistics

@@ -121,12 +121,12 @@ def test_a_statistic_of_one_shard_alone_changes_the_scores(monkeypatch: pytest.M
     with pair(3) as indexes:
         indexes.change(TEXTS)
         check_same(indexes, word("haus", "hof"), 100, BM25())
-        scored = queries.rank
+        scored = queries.score
 
         def alone(searcher: Any, *arguments: Any) -> Any:
             return scored(searcher, *arguments[:-1], None)
 
-        monkeypatch.setattr(queries, "rank", alone)
+        monkeypatch.setattr(queries, "score", alone)
         with pytest.raises(AssertionError):
             check_same(indexes, word("haus", "hof"), 100, BM25())
 
@@ -151,9 +151,9 @@ class Stepping:
         self.between()
         return lease
 
-    def rank_with_statistics(self, *arguments: Any) -> Any:
-        self.rounds.append("rank")
-        return self.shard.rank_with_statistics(*arguments)
+    def score(self, *arguments: Any) -> Any:
+        self.rounds.append("score")
+        return self.shard.score(*arguments)
 
     def vocabulary(self, *arguments: Any) -> Any:
         self.rounds.append("vocabulary")
@@ -199,11 +199,11 @@ def test_while_nothing_changes_there_is_one_round() -> None:
         joined, query = JoinedIndex(steps, POOL), word("haus", "hof")
         for _ in range(3):
             joined.rank_with_statistics(query, "xx", 5)
-        assert [step.rounds for step in steps] == [["begin", "rank", "rank", "rank"]] * 2
+        assert [step.rounds for step in steps] == [["begin", "score", "score", "score"]] * 2
         indexes.change({99: ["haus"]})
         again = joined.rank_with_statistics(query, "xx", 100)
         assert again[0].hits == indexes.one.rank(query, "xx", 100).hits
-        assert steps[shard_of(99, 2)].rounds[4:] == ["rank", "begin", "rank"]
+        assert steps[shard_of(99, 2)].rounds[4:] == ["score", "begin", "score"]
 
 
 def test_a_snapshot_goes_with_the_last_that_holds_it() -> None:
@@ -212,12 +212,12 @@ def test_a_snapshot_goes_with_the_last_that_holds_it() -> None:
         (shard,), query = indexes.shards, word("haus")
         lease, other = shard.begin(query, "xx"), shard.begin(query, "xx")
         indexes.change({}, list(TEXTS))
-        assert len(shard.rank_with_statistics(query, "xx", 100, lease=lease)[0].hits) == 33
+        assert len(shard.score(query, "xx", 100, lease=lease).keys) == 33
         shard.end(lease)
-        assert len(shard.rank_with_statistics(query, "xx", 100, lease=other)[0].hits) == 33
+        assert len(shard.score(query, "xx", 100, lease=other).keys) == 33
         shard.end(other)
         with pytest.raises(LeaseExpired):
-            shard.rank_with_statistics(query, "xx", 100, lease=lease)
+            shard.score(query, "xx", 100, lease=lease)
         shard.end(lease)  # may be called again
 
 

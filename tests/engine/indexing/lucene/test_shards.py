@@ -183,18 +183,18 @@ def test_a_part_that_fails_is_named_and_built_anew_while_the_others_serve(
         add(runtime, "c", *DOCUMENTS)
         index = runtime.collections.index_of("c")
         broken = index._index()._parts[1]
-        rank, go_on, rebuild = LuceneIndex.rank_with_statistics, Event(), CollectionIndex.rebuild
+        score, go_on, rebuild = LuceneIndex.score, Event(), CollectionIndex.rebuild
 
         def fail(self: LuceneIndex, *arguments: Any) -> Any:
             if self is broken:
                 raise IndexCorrupt(self.directory, "is damaged")
-            return rank(self, *arguments)
+            return score(self, *arguments)
 
         def rebuild_later(self: CollectionIndex, *arguments: Any) -> None:
             assert go_on.wait(60)
             rebuild(self, *arguments)
 
-        monkeypatch.setattr(LuceneIndex, "rank_with_statistics", fail)
+        monkeypatch.setattr(LuceneIndex, "score", fail)
         monkeypatch.setattr(CollectionIndex, "rebuild", rebuild_later)
         with background(60), pytest.raises(Unavailable, match="33% of its documents"):
             ask(runtime, "moja", "none", top_k=100)

@@ -1,37 +1,30 @@
 package dragoman;
 
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
-import java.util.PriorityQueue;
+import java.util.Arrays;
 
-/** The k best documents, the first of equal ones by key. */
+/**
+ * The k best documents, the first of equal ones by key. What may be among them is gathered in arrays, which are cut to
+ * the k best where they are full: for large k a heap would take longer than the scores.
+ */
 final class Best implements Query.Receiver {
-  private static final class Hit implements Comparable<Hit> {
-    final float score;
-    final long key;
-
-    Hit(float score, long key) {
-      this.score = score;
-      this.key = key;
-    }
-
-    /** Worse hits first. */
-    @Override
-    public int compareTo(Hit other) {
-      int order = Float.compare(score, other.score);
-      return order != 0 ? order : Long.compare(other.key, key);
-    }
-  }
+  private static final int ROOM = 4;
 
   private final Snapshot snapshot;
   private final int k;
-  private final PriorityQueue<Hit> hits = new PriorityQueue<>();
+  private float[] scores;
+  private long[] keys;
+  private int count;
+
+  /** What a document needs at least. */
+  private float least;
 
   Best(Snapshot snapshot, int k) {
     this.snapshot = snapshot;
     this.k = Math.min(k, snapshot.reader.numDocs());
+    int room = (int) Math.min((long) ROOM * this.k, snapshot.reader.numDocs());
+    scores = new float[room];
+    keys = new long[room];
   }
 
   @Override
@@ -45,27 +38,99 @@ final class Best implements Query.Receiver {
   @Override
   public void totals(Window window) throws IOException {
     if (window.hitting == 0) return;
-    long[] keys = snapshot.keys(window.segment);
+    long[] ofSegment = snapshot.keys(window.segment);
     for (int i = 0; i < window.hitting; i++) {
       int place = window.hits[i];
       float total = window.total(place);
-      if (hits.size() == k && total < hits.peek().score) continue;
-      hits.add(new Hit(total, keys[window.first + place]));
-      if (hits.size() > k) hits.poll();
+      if (total < least) continue;
+      if (count == scores.length) {
+        cut();
+        if (total < least) continue;
+      }
+      scores[count] = total;
+      keys[count++] = ofSegment[window.first + place];
     }
   }
 
-  int size() {
-    return hits.size();
+  /** Leaves the k best: all above the k-th score, and of those that have it the first by key. */
+  private void cut() {
+    if (count <= k) return;
+    least = select();
+    int kept = 0;
+    int equal = 0;
+    long[] equals = new long[count];
+    for (int i = 0; i < count; i++) {
+      if (scores[i] > least) {
+        scores[kept] = scores[i];
+        keys[kept++] = keys[i];
+      } else if (scores[i] == least) {
+        equals[equal++] = keys[i];
+      }
+    }
+    Arrays.sort(equals, 0, equal);
+    for (int i = 0; kept < k; i++) {
+      scores[kept] = least;
+      keys[kept++] = equals[i];
+    }
+    count = kept;
   }
 
-  /** Writes the keys and then the scores, best first. */
+  /** The k-th greatest score, by Hoare's quickselect. */
+  private float select() {
+    float[] values = Arrays.copyOf(scores, count);
+    int low = 0;
+    int high = count - 1;
+    while (low < high) {
+      float pivot = values[(low + high) >>> 1];
+      int i = low;
+      int j = high;
+      while (i <= j) {
+        while (values[i] > pivot) i++;
+        while (values[j] < pivot) j--;
+        if (i <= j) {
+          float swapped = values[i];
+          values[i++] = values[j];
+          values[j--] = swapped;
+        }
+      }
+      if (k - 1 <= j) high = j;
+      else if (k - 1 >= i) low = i;
+      else break;
+    }
+    return values[k - 1];
+  }
+
+  /** Leaves the k best in their order: by score, and equal ones by key. */
+  void finish() {
+    cut();
+    long[] order = new long[count];
+    for (int i = 0; i < count; i++) { // scores are positive, so that their bits have their order
+      order[i] = (long) (Integer.MAX_VALUE - Float.floatToRawIntBits(scores[i])) << 32 | i;
+    }
+    Arrays.sort(order);
+    float[] sortedScores = new float[count];
+    long[] sortedKeys = new long[count];
+    for (int i = 0; i < count; i++) {
+      sortedScores[i] = scores[(int) order[i]];
+      sortedKeys[i] = keys[(int) order[i]];
+    }
+    for (int start = 0, end; start < count; start = end) {
+      for (end = start + 1; end < count && sortedScores[end] == sortedScores[start]; ) end++;
+      Arrays.sort(sortedKeys, start, end);
+    }
+    scores = sortedScores;
+    keys = sortedKeys;
+  }
+
+  int size() {
+    return count;
+  }
+
+  /** Writes the keys and then the scores, as {@link #finish} leaves them. */
   void write(long[] answer, int start) {
-    List<Hit> sorted = new ArrayList<>(hits);
-    sorted.sort(Collections.reverseOrder());
-    for (Hit hit : sorted) {
-      answer[start + sorted.size()] = Double.doubleToRawLongBits(hit.score);
-      answer[start++] = hit.key;
+    for (int i = 0; i < count; i++) {
+      answer[start + i] = keys[i];
+      answer[start + count + i] = Double.doubleToRawLongBits(scores[i]);
     }
   }
 }

@@ -28,7 +28,7 @@ final class Query {
   /** The distinct terms of a group that documents have, with their weights. */
   private static final class Group {
     final List<Term> terms = new ArrayList<>();
-    final List<Long> frequencies = new ArrayList<>();
+    long[] frequencies;
     double[] weights;
     double weight;
     double idf;
@@ -77,11 +77,13 @@ final class Query {
   private Group group(double[] weights, int start, int end) {
     Map<Term, Double> summed = new LinkedHashMap<>();
     Group group = new Group();
+    group.frequencies = new long[end - start];
     for (int i = start; i < end; i++) {
       long frequency = statistics[Field.STATISTICS + i];
       if (frequency == 0) continue;
-      if (!summed.containsKey(terms[i])) group.frequencies.add(frequency);
-      summed.merge(terms[i], weights[i], Double::sum);
+      group.frequencies[summed.size()] = frequency;
+      Double earlier = summed.putIfAbsent(terms[i], weights[i]);
+      if (earlier != null) summed.put(terms[i], earlier + weights[i]);
     }
     group.weights = new double[summed.size()];
     summed.forEach(
@@ -97,7 +99,7 @@ final class Query {
     double sum = 0;
     double repeated = 0;
     for (int i = 0; i < group.weights.length; i++) {
-      long frequency = group.frequencies.get(i);
+      long frequency = group.frequencies[i];
       if (!structured) group.weights[i] *= idf(frequency);
       double counted = structured ? group.weights[i] * frequency : group.weights[i];
       if (structured && group.terms.get(i).isRepeated()) repeated += counted;

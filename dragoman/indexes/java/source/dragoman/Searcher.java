@@ -58,6 +58,7 @@ public final class Searcher extends ReferenceManager<Snapshot> {
           Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
           Best best = new Best(snapshot, k);
           query.score(best);
+          best.finish();
           return query.answer(best);
         });
   }
