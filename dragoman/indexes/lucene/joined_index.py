@@ -26,7 +26,7 @@ from dragoman.indexes.bm25 import BM25, Parts, Ranking, Unsearched
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, LeaseExpired
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
-from dragoman.indexes.lucene.queries import Lease, Scored, terms_of
+from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored, prepare
 from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["JoinedIndex", "SearchedIndex", "Shard", "shard_of"]
@@ -43,9 +43,10 @@ _POLL_SECONDS = 0.1
 _FAULTS = (IndexFault, OSError, JavaError, JvmUnavailable)
 """What a shard may raise by itself; all else is the query's fault, or ours."""
 _MASK = (1 << 64) - 1
+_BM25 = BM25()
 
 T = TypeVar("T")
-_Key = tuple[str, bool, tuple[str, ...]]
+_Key = tuple[str, str]
 
 
 class SearchedIndex(Protocol):
@@ -76,25 +77,16 @@ class Shard(Protocol):
     def refreshes(self) -> int:
         """Another number whenever its answers may be others."""
 
-    def begin(self, query: TranslatedQuery, language: str) -> Lease:
+    def begin(self, query: PreparedQuery) -> Lease:
         """The first round: the statistics of a query's terms, and the snapshot that has them."""
 
     def end(self, lease: Lease) -> None:
         """Let a snapshot go."""
 
-    def score(
-        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None, lease: Lease | None = None
-    ) -> Scored:
+    def score(self, query: PreparedQuery, k: int, lease: Lease | None = None) -> Scored:
         """The second round; raises LeaseExpired where the snapshot is gone."""
 
-    def parts(
-        self,
-        query: TranslatedQuery,
-        language: str,
-        keys: Sequence[int],
-        bm25: BM25 | None = None,
-        lease: Lease | None = None,
-    ) -> Parts:
+    def score_documents(self, query: PreparedQuery, keys: Sequence[int], lease: Lease | None = None) -> Parts:
         """The second round for some documents; raises LeaseExpired where the snapshot is gone."""
 
     def vocabulary(
@@ -148,16 +140,13 @@ class JoinedIndex:
             ValueError: if ``k`` is below 1 or a weight is not a positive number.
             IndexFault, OSError: no shard can be searched.
         """
-
-        def score(shard: Shard, position: int, lease: Lease) -> Scored:
-            return shard.score(query, language, k, bm25, lease)
-
-        answers, unsearched = self._in_rounds(query, language, score)
+        prepared = prepare(query, language, bm25 or _BM25)
+        answers, unsearched = self._in_rounds(prepared, lambda shard, position, lease: shard.score(prepared, k, lease))
         keys = np.concatenate([scored.keys for scored in answers.values()])
         scores = np.concatenate([scored.scores for scored in answers.values()])
         best = np.lexsort((keys, -scores))[:k]
         joined = next(iter(answers.values()))._replace(keys=keys[best], scores=scores[best])
-        ranking, statistics = joined.answer(query)
+        ranking, statistics = joined.answer(prepared.terms)
         return replace(ranking, unsearched=unsearched), statistics
 
     def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
@@ -170,10 +159,12 @@ class JoinedIndex:
         for row, key in enumerate(keys):
             rows[shard_of(key, len(self._shards))].append(row)
 
-        def score(shard: Shard, position: int, lease: Lease) -> Parts:
-            return shard.parts(query, language, [keys[row] for row in rows[position]], bm25, lease)
+        prepared = prepare(query, language, bm25 or _BM25)
 
-        answers, _ = self._in_rounds(query, language, score)
+        def score(shard: Shard, position: int, lease: Lease) -> Parts:
+            return shard.score_documents(prepared, [keys[row] for row in rows[position]], lease)
+
+        answers, _ = self._in_rounds(prepared, score)
         attainable = next(iter(answers.values())).attainable
         joined = Parts(
             np.zeros((len(keys), len(query.groups)), np.float32), attainable, np.zeros(len(keys), np.float32)
@@ -232,15 +223,15 @@ class JoinedIndex:
             vocabulary.frequencies[language, term] = sum(frequencies[term] for _, frequencies in answers.values())
 
     def _in_rounds(
-        self, query: TranslatedQuery, language: str, score: Callable[[Shard, int, Lease], T]
+        self, query: PreparedQuery, score: Callable[[Shard, int, Lease], T]
     ) -> tuple[dict[int, T], tuple[Unsearched, ...]]:
         """The answers of the second round, by shard, and which shards did not answer."""
-        key = (language, query.method == "smt", tuple(terms_of(query)))
+        key = query.field, query.lines
         if (cached := self._leases.get(key)) is not None:
             with suppress(LeaseExpired):
                 return self._score(score, cached, {})
             self._leases.pop(key, None)
-        with self._begun(query, language) as (leases, faults):
+        with self._begun(query) as (leases, faults):
             if not faults:
                 if len(self._leases) >= _CACHED_QUERIES:
                     self._leases.clear()
@@ -248,12 +239,10 @@ class JoinedIndex:
             return self._score(score, leases, faults)
 
     @contextmanager
-    def _begun(
-        self, query: TranslatedQuery, language: str
-    ) -> Iterator[tuple[Mapping[int, Lease], Mapping[int, Exception]]]:
+    def _begun(self, query: PreparedQuery) -> Iterator[tuple[Mapping[int, Lease], Mapping[int, Exception]]]:
         """The first round: the snapshots of the shards, each with the sums of all shards that answered."""
         leases, faults = self._ask(
-            lambda shard, position: shard.begin(query, language), late=lambda shard, lease: shard.end(lease)
+            lambda shard, position: shard.begin(query), late=lambda shard, lease: shard.end(lease)
         )
         try:
             total = np.sum([lease.numbers for lease in leases.values()], axis=0)

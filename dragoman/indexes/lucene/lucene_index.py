@@ -16,7 +16,7 @@ from dragoman.indexes.lucene import queries
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
 from dragoman.indexes.lucene.lucene_store import LuceneStore
-from dragoman.indexes.lucene.queries import Lease, Scored
+from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -140,11 +140,17 @@ class LuceneIndex:
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
     ) -> tuple[Ranking, Statistics]:
         """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
-        return self.score(query, language, k, bm25).answer(query)
+        prepared = queries.prepare(query, language, bm25 or _BM25)
+        return self.score(prepared, k).answer(prepared.terms)
 
-    def score(
-        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None, lease: Lease | None = None
-    ) -> Scored:
+    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
+        """The scores of the documents ``keys``: for each group of a query, and together, as :meth:`rank` has them.
+
+        0 for documents that are not in the index, or in another language.
+        """
+        return self.score_documents(queries.prepare(query, language, bm25 or _BM25), keys)
+
+    def score(self, query: PreparedQuery, k: int, lease: Lease | None = None) -> Scored:
         """Like :meth:`rank`, in arrays. A ``lease`` has the snapshot and the statistics by which documents are scored.
 
         Raises:
@@ -152,28 +158,15 @@ class LuceneIndex:
         """
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
-        return self._run(lambda store: queries.score(store.searcher, query, language, k, bm25 or _BM25, lease))
+        return self._run(lambda store: queries.score(store.searcher, query, k, lease))
 
-    def parts(
-        self,
-        query: TranslatedQuery,
-        language: str,
-        keys: Sequence[int],
-        bm25: BM25 | None = None,
-        lease: Lease | None = None,
-    ) -> Parts:
-        """The scores of the documents ``keys``: for each group of a query, and together, as :meth:`rank` has them.
+    def score_documents(self, query: PreparedQuery, keys: Sequence[int], lease: Lease | None = None) -> Parts:
+        """Like :meth:`parts`; a ``lease`` is that of :meth:`score`."""
+        return self._run(lambda store: queries.score_documents(store.searcher, query, keys, lease))
 
-        0 for documents that are not in the index, or in another language.
-
-        Raises:
-            LeaseExpired: the snapshot of the ``lease`` is there no longer.
-        """
-        return self._run(lambda store: queries.parts(store.searcher, query, language, keys, bm25 or _BM25, lease))
-
-    def begin(self, query: TranslatedQuery, language: str) -> Lease:
+    def begin(self, query: PreparedQuery) -> Lease:
         """The statistics of a query's terms, and the snapshot that has them, which stays until :meth:`end`."""
-        return self._run(lambda store: queries.begin(store.searcher, query, language))
+        return self._run(lambda store: queries.begin(store.searcher, query))
 
     def end(self, lease: Lease) -> None:
         """Let the snapshot of :meth:`begin` go."""

@@ -1,7 +1,4 @@
-"""Translated queries as the arrays that the Java class ``dragoman.Searcher`` takes, and its answers as ours.
-
-All functions raise ValueError if a weight is not a positive number.
-"""
+"""Translated queries as the arrays that the Java class ``dragoman.Searcher`` takes, and its answers as ours."""
 
 from __future__ import annotations
 
@@ -19,7 +16,17 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["Lease", "Scored", "begin", "document_frequencies", "parts", "score", "sharing_skeleton", "terms_of"]
+__all__ = [
+    "Lease",
+    "PreparedQuery",
+    "Scored",
+    "begin",
+    "document_frequencies",
+    "prepare",
+    "score",
+    "score_documents",
+    "sharing_skeleton",
+]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_HITS = 2**31 - 1
@@ -36,6 +43,28 @@ class Lease(NamedTuple):
     """N, the length of all documents together, and the document frequency of each term (terms + 2,)."""
 
 
+class PreparedQuery(NamedTuple):
+    """A translated query over one language's documents, as the Java methods take it."""
+
+    terms: list[str]
+    """Those of all groups, in their order."""
+    field: str
+    structured: bool
+    lines: str
+    """The terms, one a line."""
+    weights: NDArray[np.float64]
+    """(terms,)"""
+    groups: NDArray[np.float64]
+    """(2 groups,) by turns the weight and the number of terms of each."""
+    k1: float
+    b: float
+
+    def arguments(self, lease: Lease | None) -> tuple[Any, ...]:
+        """What the Java methods take first: the version, the query, and the statistics."""
+        version, numbers = (0, None) if lease is None else lease
+        return (version, *self[1:], numbers)
+
+
 class Scored(NamedTuple):
     """The best documents of an index as arrays, best first, and what they were scored by."""
 
@@ -45,43 +74,53 @@ class Scored(NamedTuple):
     numbers: NDArray[np.int64]
     """As those of :class:`Lease`."""
 
-    def answer(self, query: TranslatedQuery) -> tuple[Ranking, Statistics]:
-        """The ranking, and the statistics of the query's terms."""
+    def answer(self, terms: Sequence[str]) -> tuple[Ranking, Statistics]:
+        """The ranking, and the statistics of the query's ``terms``."""
         hits = [_new(Hit, pair) for pair in zip(self.keys.tolist(), self.scores.tolist(), strict=True)]
         documents, length, *frequencies = self.numbers.tolist()
-        of_terms = dict(zip(terms_of(query), frequencies, strict=True))
-        return Ranking(hits, self.attainable), Statistics(documents, length, of_terms)
+        return Ranking(hits, self.attainable), Statistics(documents, length, dict(zip(terms, frequencies, strict=True)))
 
 
-def terms_of(query: TranslatedQuery) -> list[str]:
-    """The terms of all groups, in their order."""
-    return [alternative.term for group in query.groups for alternative in group.alternatives]
+def prepare(query: TranslatedQuery, language: str, bm25: BM25) -> PreparedQuery:
+    """The query as arrays.
+
+    Raises:
+        ValueError: a weight is not a positive number.
+    """
+    terms: list[str] = []
+    weights: list[float] = []
+    groups: list[float] = []
+    for group in query.groups:
+        terms += [alternative.term for alternative in group.alternatives]
+        weights += [alternative.weight for alternative in group.alternatives]
+        groups += (group.weight, len(group.alternatives))
+    of_terms, of_groups = np.array(weights, np.float64), np.array(groups, np.float64)
+    if not (_positive(of_terms) and _positive(of_groups[::2])):
+        _refuse(query)
+    structured = query.method != "smt"
+    field = query_field(query, language)
+    return PreparedQuery(terms, field, structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b)
 
 
-def begin(searcher: Any, query: TranslatedQuery, language: str) -> Lease:
+def begin(searcher: Any, query: PreparedQuery) -> Lease:
     """The statistics of a query's terms, of a snapshot that stays until its version is released."""
-    terms = terms_of(query)
-    answer = np.array(searcher.statistics(query_field(query, language), _lines(terms)))
-    return Lease(answer[0].item(), answer[1 : 1 + _STATISTICS + len(terms)])
+    answer = np.array(searcher.statistics(query.field, query.lines))
+    return Lease(answer[0].item(), answer[1 : 1 + _STATISTICS + len(query.terms)])
 
 
-def score(searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25, lease: Lease | None) -> Scored:
+def score(searcher: Any, query: PreparedQuery, k: int, lease: Lease | None) -> Scored:
     """The ``k`` best documents; without ``lease`` by the statistics of the present snapshot of this index."""
-    terms, arguments = _arguments(query, language, bm25, lease)
-    answer = np.array(searcher.search(*arguments, min(k, _MOST_HITS)))
+    answer = np.array(searcher.search(*query.arguments(lease), min(k, _MOST_HITS)))
     count, attainable = answer[0].item(), answer[1:2].view(np.float64).item()
-    rest = _HEAD + _STATISTICS + len(terms)
+    rest = _HEAD + _STATISTICS + len(query.terms)
     scores = answer[rest + count :].view(np.float64)
     return Scored(answer[rest : rest + count], scores, attainable, answer[_HEAD:rest])
 
 
-def parts(
-    searcher: Any, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25, lease: Lease | None
-) -> Parts:
+def score_documents(searcher: Any, query: PreparedQuery, keys: Sequence[int], lease: Lease | None) -> Parts:
     """The scores of the documents ``keys``: for each group, for a group weight of 1, and together."""
-    _, arguments = _arguments(query, language, bm25, lease)
-    answer = np.array(searcher.parts(*arguments, np.array(keys, np.int64)))
-    rows = answer.reshape(len(keys) + 1, len(query.groups) + 1)
+    answer = np.array(searcher.parts(*query.arguments(lease), np.array(keys, np.int64)))
+    rows = answer.reshape(len(keys) + 1, len(query.groups) // 2 + 1)
     return Parts(rows[:-1, :-1].astype(np.float32), rows[-1, :-1], rows[:-1, -1].astype(np.float32))
 
 
@@ -99,30 +138,6 @@ def sharing_skeleton(searcher: Any, language: str, term: str) -> list[str]:
     for skeleton in skeletons(term):
         terms += str(searcher.completions(sound_field(language), skeleton + SKELETON_SEPARATOR)).split("\n")[:-1]
     return [candidate for candidate, frequency in document_frequencies(searcher, language, terms).items() if frequency]
-
-
-def _arguments(
-    query: TranslatedQuery, language: str, bm25: BM25, lease: Lease | None
-) -> tuple[list[str], tuple[Any, ...]]:
-    """The terms of all groups, and what the Java methods take first: version, field, method, terms, their weights, by
-    turns the weight and the number of terms of each group, the parameters of BM25, and the statistics.
-    """
-    terms: list[str] = []
-    weights: list[float] = []
-    groups: list[float] = []
-    for group in query.groups:
-        terms += [alternative.term for alternative in group.alternatives]
-        weights += [alternative.weight for alternative in group.alternatives]
-        groups += (group.weight, len(group.alternatives))
-    of_terms, of_groups = np.array(weights, np.float64), np.array(groups, np.float64)
-    if not (_positive(of_terms) and _positive(of_groups[::2])):
-        _refuse(query)
-    structured = query.method != "smt"
-    version, statistics = (0, None) if lease is None else lease
-    field = query_field(query, language)
-    return terms, (
-        version, field, structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b, statistics
-    )  # fmt: skip
 
 
 def _positive(weights: NDArray[np.float64]) -> bool:

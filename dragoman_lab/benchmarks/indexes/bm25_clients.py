@@ -84,9 +84,10 @@ class Engine:
         data_folder, count, queries = arguments.data, arguments.paragraphs[0], arguments.queries
         self.hits_wanted, self.words = arguments.hits, arguments.words
         if arguments.shards > 1:
+            from dragoman.indexes.lucene.shard_pool import ShardPool
             from dragoman.indexes.lucene.sharded_index import ShardedIndex
 
-            self.index: Any = ShardedIndex(folder, ThreadPoolExecutor(2 * (os.cpu_count() or 1)), arguments.shards)
+            self.index: Any = ShardedIndex(folder, ShardPool(os.cpu_count() or 1), arguments.shards)
         else:
             self.index = LuceneIndex(folder)
         texts = [record["text"] for record in records(data_folder / "xquad_r" / "corpus" / "sentence.de.jsonl.gz")]

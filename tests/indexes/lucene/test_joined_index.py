@@ -209,15 +209,15 @@ def test_while_nothing_changes_there_is_one_round() -> None:
 def test_a_snapshot_goes_with_the_last_that_holds_it() -> None:
     with pair(1) as indexes:
         indexes.change(TEXTS)
-        (shard,), query = indexes.shards, word("haus")
-        lease, other = shard.begin(query, "xx"), shard.begin(query, "xx")
+        (shard,), query = indexes.shards, queries.prepare(word("haus"), "xx", BM25())
+        lease, other = shard.begin(query), shard.begin(query)
         indexes.change({}, list(TEXTS))
-        assert len(shard.score(query, "xx", 100, lease=lease).keys) == 33
+        assert len(shard.score(query, 100, lease=lease).keys) == 33
         shard.end(lease)
-        assert len(shard.score(query, "xx", 100, lease=other).keys) == 33
+        assert len(shard.score(query, 100, lease=other).keys) == 33
         shard.end(other)
         with pytest.raises(LeaseExpired):
-            shard.score(query, "xx", 100, lease=lease)
+            shard.score(query, 100, lease=lease)
         shard.end(lease)  # may be called again
 
 

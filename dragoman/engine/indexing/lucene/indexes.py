@@ -7,7 +7,6 @@ import os
 import shutil
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -17,6 +16,7 @@ from dragoman.engine.indexing.follower import FollowedIndex, Follower
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.indexing.sources import CollectionRecord, IndexSource
+from dragoman.indexes.lucene.shard_pool import ShardPool
 
 logger = logging.getLogger("dragoman")
 
@@ -24,8 +24,8 @@ _OPENERS = 4
 """Indexes that are opened at a time; one that takes long does not keep the others waiting."""
 _LONGEST_PAUSE = 30.0
 """How long an index that cannot be opened waits at most, in seconds, unless commits are rarer."""
-_SEARCHERS = 2 * (os.cpu_count() or 1)
-"""Parts of indexes that are searched or written at a time, in all collections of more than one."""
+_SEARCHERS = os.cpu_count() or 1
+"""Parts of indexes that are searched or written at a time on threads of their own."""
 _REMOVE_SECONDS = 5.0
 """How long a deletion waits for the files to be gone; the next start removes what is left."""
 
@@ -50,7 +50,7 @@ class Indexes(FollowedIndex):
         self._feed = Feed(source, keys)
         self._directory = directory
         self._analysis_seconds = analysis_seconds
-        self._pool = ThreadPoolExecutor(_SEARCHERS, "dragoman-shard")
+        self._pool = ShardPool(_SEARCHERS)
         self._lock = Lock()
         pauses = (commit_seconds, max(_LONGEST_PAUSE, commit_seconds))
         self.follower = Follower(self, "indexed", threads=_OPENERS, save_seconds=commit_seconds, pauses=pauses)
