@@ -276,11 +276,7 @@ class CollectionIndex:
             self._purge_tombstones()
 
     def reshape(self) -> None:
-        """Build the index anew where it is to have another number of parts; after a fault the present one serves on.
-
-        Raises:
-            Exception: the collection has been deleted, or what building it failed with.
-        """
+        """Build the index anew where it is to have another number of parts; the present one serves on, if need be."""
         with self.holding():
             self._record = self._feed.source.collection(self._record.id)
             if self.state is not IndexState.READY or self._index().shards == self._record.shards:
