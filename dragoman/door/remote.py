@@ -41,7 +41,7 @@ ROUTES: dict[Name, Route] = {
     "collections": Route("GET", "/v1/collections", True),
     "create_collection": Route("POST", "/v1/collections"),
     "get_collection": Route("GET", "/v1/collections/{name}", True),
-    "change_collection": Route("PATCH", "/v1/collections/{name}", True),
+    "change_collection": Route("PATCH", "/v1/collections/{name}"),
     "delete_collection": Route("DELETE", "/v1/collections/{name}", True),
     "add_documents": Route("POST", "/v1/collections/{name}/documents", True, "application/x-ndjson"),
     "export_documents": Route("GET", "/v1/collections/{name}/export", True, streams=True),

@@ -116,20 +116,20 @@ class FirstStage:
     def _translate(self, retrieval: Retrieval, method: str, language: str, sounds: Sounds) -> Translated:
         """Translate a query. What it asks of indexes in parts is asked at once, after a translation without that."""
 
-        def translated(sounds: Callable[[str], Alike], holds: Callable[[str], bool]) -> Translated:
+        def translate_with(sounds: Callable[[str], Alike], holds: Callable[[str], bool]) -> Translated:
             query, names = retrieval.query, retrieval.names
             return translate(query, language, method, retrieval.snapshot, self._analysis, sounds, holds, names)
 
         in_parts = [info for info in retrieval.collections if info.index_shards > 1 and language in info.languages]
         if in_parts:
             questions = Questions()
-            draft = translated(questions.sounds, questions.holds)
+            draft = translate_with(questions.sounds, questions.holds)
             if not questions:
                 return draft
             for collection in check_each(in_parts):
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     index.prefetch(language, questions.sounding[:MOST_WORDS], questions.held)
-        return translated(sounds, partial(self._holds, retrieval.collections, language))
+        return translate_with(sounds, partial(self._holds, retrieval.collections, language))
 
     def _rank_collections(
         self, retrieval: Retrieval, translations: Mapping[str, Translated], k: int, degraded: list[Degraded]

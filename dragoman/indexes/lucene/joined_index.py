@@ -231,7 +231,7 @@ class JoinedIndex:
             with suppress(LeaseExpired):
                 return self._score(score, cached, {})
             self._leases.pop(key, None)
-        with self._begun(query) as (leases, faults):
+        with self._begin(query) as (leases, faults):
             if not faults:
                 if len(self._leases) >= _CACHED_QUERIES:
                     self._leases.clear()
@@ -239,7 +239,7 @@ class JoinedIndex:
             return self._score(score, leases, faults)
 
     @contextmanager
-    def _begun(self, query: PreparedQuery) -> Iterator[tuple[Mapping[int, Lease], Mapping[int, Exception]]]:
+    def _begin(self, query: PreparedQuery) -> Iterator[tuple[Mapping[int, Lease], Mapping[int, Exception]]]:
         """The first round: the snapshots of the shards, each with the sums of all shards that answered."""
         leases, faults = self._ask(
             lambda shard, position: shard.begin(query), late=lambda shard, lease: shard.end(lease)

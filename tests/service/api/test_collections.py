@@ -48,7 +48,8 @@ def test_a_collection_from_its_making_to_its_end(client: httpx.Client) -> None:
         "description": "Zeitung äöü 日本",
         "documents": 0,
         "generation": 0,
-        "index": {"state": "ready", "generation": 0, "failed": 0},
+        "shards": 1,
+        "index": {"state": "ready", "generation": 0, "failed": 0, "shards": 1},
         "embeddings": None,
         "entities": None,
     }
@@ -295,4 +296,4 @@ def test_imports_at_once_into_one_collection_all_arrive(client: httpx.Client, co
         assert list(pool.map(send, range(6))) == [60] * 6
     info = client.get(f"/v1/collections/{collection}").json()
     assert info["documents"] == 6 * 30 + 30
-    assert info["index"] == {"state": "ready", "generation": info["generation"], "failed": 0}
+    assert info["index"] == {"state": "ready", "generation": info["generation"], "failed": 0, "shards": 1}
