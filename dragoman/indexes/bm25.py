@@ -70,6 +70,7 @@ class Parts(NamedTuple):
     """The maximal attainable score of each group (groups,)."""
     totals: NDArray[np.float32]
     """(documents,) the weighted sums, as a ranking has them; 0 for a document with no term."""
+    unsearched: tuple[Unsearched, ...] = ()
 
 
 def idf(document_frequency: float, documents: int) -> float:

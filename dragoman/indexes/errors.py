@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.indexes.java.jvm import JavaError
 
-__all__ = ["IndexClosed", "IndexCorrupt", "IndexFault", "IndexLocked", "LeaseExpired", "TooManyWords"]
+__all__ = ["IndexClosed", "IndexCorrupt", "IndexFault", "IndexLocked", "LeaseExpired", "ShardLate", "TooManyWords"]
 
 _CORRUPT = frozenset(
     {
@@ -52,6 +52,13 @@ class IndexClosed(IndexFault):
 
 class LeaseExpired(IndexFault):
     """The snapshot that a query began with is there no longer: it begins anew."""
+
+
+class ShardLate(IndexFault):
+    """A part of an index did not answer in time."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(Path(str(position)), "took too long")
 
 
 class TooManyWords(ValueError):

@@ -91,7 +91,7 @@ def overfill_and_recover(running: Server, disk: Path, documents_sent: int, entri
     assert again.json()["accepted"] == 20
     info = client.get("/v1/collections/sw").json()
     assert info["documents"] == stored + 20
-    assert info["index"] == {"state": "ready", "generation": info["generation"], "failed": 0}
+    assert info["index"] == {"state": "ready", "generation": info["generation"], "failed": 0, "shards": 1}
     assert len(found(client, "kwanza pili tatu", "sw")) == stored + 20
     done = client.put("/v1/tables/words", params=WORDS, content=table("neu", entries))
     assert (done.status_code, done.json()["active"]) == (201, True)

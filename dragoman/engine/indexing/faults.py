@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dragoman.engine.core.errors import NotInstalled, ServiceError, Unavailable, classifies
 from dragoman.engine.core.names import without_folders
-from dragoman.indexes.errors import IndexFault
+from dragoman.indexes.errors import IndexFault, ShardLate
 from dragoman.indexes.java import jvm
 
 
 @classifies(IndexFault)
 def _of_an_index(fault: IndexFault) -> ServiceError:
+    if isinstance(fault, ShardLate):
+        return Unavailable("a part of the index took too long; try again in a moment")
     return Unavailable("the index of a collection is damaged or closed, and is being repaired")
 
 

@@ -102,6 +102,7 @@ class FirstStage:
                 reason = f"collection '{ranking.collection.name}': hits of dense search have no words compared: {error}"
                 faults[ranking.collection.key] = Degraded.of(STAGE, reason, error.error_type)
                 continue
+            _note_unsearched(retrieval.degraded, ranking.collection, parts.unsearched)
             totals, linked = parts.totals.tolist(), parts.scores >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
             for row in np.flatnonzero(parts.totals).tolist():
                 document = documents[row]
@@ -127,8 +128,10 @@ class FirstStage:
             if not questions:
                 return draft
             for collection in check_each(in_parts):
+                unsearched: Sequence[Unsearched] = ()
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
-                    index.prefetch(language, questions.sounding[:MOST_WORDS], questions.held)
+                    unsearched = index.prefetch(language, questions.sounding[:MOST_WORDS], questions.held)
+                _note_unsearched(retrieval.degraded, collection, unsearched)
         return translate_with(sounds, partial(self._holds, retrieval.collections, language))
 
     def _rank_collections(
@@ -175,11 +178,12 @@ class FirstStage:
                 if len(ranking.unsearched) > len(unsearched):
                     unsearched = ranking.unsearched
                 if permitted is not None and ranking.hits:
-                    ranking = replace(ranking, hits=_best(index, translated, permitted, k))
+                    hits, without = _best(index, translated, permitted, k)
+                    ranking = replace(ranking, hits=hits)
+                    unsearched = max(unsearched, without, key=len)
                 if ranking.hits:
                     rankings.append(CollectionRanking(collection, translated, ranking, statistics))
-        if unsearched:
-            degraded.append(_incomplete(collection, unsearched))
+        _note_unsearched(degraded, collection, unsearched)
         return rankings
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
@@ -201,29 +205,34 @@ class FirstStage:
         return False
 
 
-def _incomplete(collection: CollectionInfo, unsearched: Sequence[Unsearched]) -> Degraded:
-    """What says that parts of an index did not answer.
+def _note_unsearched(degraded: list[Degraded], collection: CollectionInfo, unsearched: Sequence[Unsearched]) -> None:
+    """Say, once, that parts of an index did not answer.
 
     Raises:
         Unavailable: in background work, which waits for them.
     """
+    if not unsearched:
+        return
     fault = unsearched[0].fault
     error = classify(fault) or Unavailable(without_folders(str(fault)))
     share = sum(part.share for part in unsearched)
     reason = f"collection '{collection.name}': about {share:.0%} of its documents were not searched: {error}"
     if in_background():
         raise Unavailable(reason)
-    return Degraded.of(STAGE, reason, error.error_type)
+    if all(other.reason != reason for other in degraded):
+        degraded.append(Degraded.of(STAGE, reason, error.error_type))
 
 
 def _document(ranking: CollectionRanking, key: int, bm25: StageScore) -> RankedDocument:
     return RankedDocument(ranking.collection, key, ranking.translated.language, bm25.share, bm25.score, ranking, bm25)
 
 
-def _best(index: SearchedIndex, translated: Translated, keys: Sequence[int], k: int) -> list[Hit]:
-    """The ``k`` best of these documents, the first of equal ones by key."""
+def _best(
+    index: SearchedIndex, translated: Translated, keys: Sequence[int], k: int
+) -> tuple[list[Hit], Sequence[Unsearched]]:
+    """The ``k`` best of these documents, the first of equal ones by key, and the parts that did not answer."""
     if not keys:
-        return []
+        return [], ()
     parts = index.parts(translated.query, translated.language, keys, translated.bm25)
     ranked = sorted((-total, key) for total, key in zip(parts.totals.tolist(), keys, strict=True) if total > 0)
-    return [Hit(key, -total) for total, key in ranked[:k]]
+    return [Hit(key, -total) for total, key in ranked[:k]], parts.unsearched

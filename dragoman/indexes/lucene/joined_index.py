@@ -11,6 +11,7 @@ the second round is the only one. What a query's translation asks of the index, 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager, suppress
@@ -23,7 +24,7 @@ import numpy as np
 from dragoman.deadline import check, remaining
 from dragoman.indexes.analysis.transliteration import most_alike
 from dragoman.indexes.bm25 import BM25, Parts, Ranking, Unsearched
-from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, LeaseExpired
+from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, LeaseExpired, ShardLate
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored, prepare
@@ -31,7 +32,7 @@ from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["JoinedIndex", "SearchedIndex", "Shard", "shard_of"]
 
-_CACHED_QUERIES = 1_024
+_CACHED_QUERIES = 256
 _CACHED_TERMS = 8_192
 _CACHED_CANDIDATES = 64
 """Terms of which may be kept what may sound like them; that may be very much, and is needed once."""
@@ -39,6 +40,8 @@ _LONGEST_SECONDS = 30.0
 _SHARE_OF_TIME = 0.75
 """Of the time that is left, what a late shard may take: the answer has to be made of what the others found."""
 _POLL_SECONDS = 0.1
+_REST_SECONDS = 10.0
+"""How long a shard that was late is not asked: else each round of a search would wait for it."""
 
 _FAULTS = (IndexFault, OSError, JavaError, JvmUnavailable)
 """What a shard may raise by itself; all else is the query's fault, or ours."""
@@ -46,7 +49,7 @@ _MASK = (1 << 64) - 1
 _BM25 = BM25()
 
 T = TypeVar("T")
-_Key = tuple[str, str]
+_Key = tuple[str, str, int]
 
 
 class SearchedIndex(Protocol):
@@ -66,8 +69,11 @@ class SearchedIndex(Protocol):
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
         """The document frequency of each index term."""
 
-    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> None:
-        """Get ready for being asked what sounds like some terms, and for the document frequencies of others."""
+    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> Sequence[Unsearched]:
+        """Get ready for being asked what sounds like some terms, and for the document frequencies of others.
+
+        Returns the parts that cannot be asked.
+        """
 
 
 class Shard(Protocol):
@@ -93,6 +99,14 @@ class Shard(Protocol):
         self, language: str, sounding: Collection[str], held: Collection[str]
     ) -> tuple[dict[str, Sequence[str]], dict[str, int]]:
         """For each of some terms the index terms that may sound like it, and the document frequencies of others."""
+
+
+@dataclass(slots=True)
+class _Sums:
+    """The leases of first rounds by query and shard, while the shards' state was this. Their snapshots may be gone."""
+
+    state: list[int]
+    leases: dict[_Key, Mapping[int, Lease]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -125,8 +139,9 @@ class JoinedIndex:
         """``pool`` runs the shards' work, several at a time."""
         self._shards = shards
         self._pool = pool
-        self._leases: dict[_Key, Mapping[int, Lease]] = {}
-        """The leases of the last first round of a query, by shard. Their snapshots may be gone."""
+        self._sums = _Sums([])
+        self._resting: dict[int, float] = {}
+        """Until when shards that were late are not asked."""
         self._vocabulary = _Vocabulary([])
         self.damage: Exception | None = None
         """What was wrong with a shard that could not answer and never will."""
@@ -164,11 +179,10 @@ class JoinedIndex:
         def score(shard: Shard, position: int, lease: Lease) -> Parts:
             return shard.score_documents(prepared, [keys[row] for row in rows[position]], lease)
 
-        answers, _ = self._in_rounds(prepared, score)
+        answers, unsearched = self._in_rounds(prepared, score)
         attainable = next(iter(answers.values())).attainable
-        joined = Parts(
-            np.zeros((len(keys), len(query.groups)), np.float32), attainable, np.zeros(len(keys), np.float32)
-        )
+        scores = np.zeros((len(keys), len(query.groups)), np.float32)
+        joined = Parts(scores, attainable, np.zeros(len(keys), np.float32), unsearched)
         for position, parts in answers.items():
             joined.scores[rows[position]] = parts.scores
             joined.totals[rows[position]] = parts.totals
@@ -181,8 +195,8 @@ class JoinedIndex:
         if similar_terms is None:
             candidates = vocabulary.candidates.pop((language, term), None)
             if candidates is None:
-                self._ask_vocabulary(vocabulary, language, [term], [])
-                candidates = vocabulary.candidates.pop((language, term), set())
+                answer, _ = self._ask_vocabulary(vocabulary, language, [term], [])
+                candidates = answer.candidates[language, term]
             similar_terms = vocabulary.sounds[language, term] = most_alike(term, candidates)
         return similar_terms
 
@@ -193,13 +207,21 @@ class JoinedIndex:
             self._ask_vocabulary(vocabulary, language, [], missing)
         return {term: vocabulary.frequencies[language, term] for term in terms}
 
-    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> None:
-        """Ask in one round for what :meth:`sounding` and :meth:`document_frequencies` will be asked for."""
+    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> Sequence[Unsearched]:
+        """Ask in one round for what :meth:`sounding` and :meth:`document_frequencies` will be asked for.
+
+        Returns the shards that did not answer.
+        """
         vocabulary = self._present_vocabulary()
         terms = [term for term in sounding if (language, term) not in vocabulary.sounds]
         missing = [term for term in held if (language, term) not in vocabulary.frequencies]
-        if terms or missing:
-            self._ask_vocabulary(vocabulary, language, terms, missing)
+        if not terms and not missing:
+            return ()
+        answer, faults = self._ask_vocabulary(vocabulary, language, terms, missing)
+        if len(vocabulary.candidates) >= _CACHED_CANDIDATES:
+            vocabulary.candidates.clear()
+        vocabulary.candidates.update(answer.candidates)
+        return self._list_unsearched(faults)
 
     def _present_vocabulary(self) -> _Vocabulary:
         state = [shard.refreshes for shard in self._shards]
@@ -210,32 +232,35 @@ class JoinedIndex:
 
     def _ask_vocabulary(
         self, vocabulary: _Vocabulary, language: str, sounding: Collection[str], held: Collection[str]
-    ) -> None:
+    ) -> tuple[_Vocabulary, Mapping[int, Exception]]:
+        """What the shards answer, of which the frequencies are kept, and the faults of those that do not."""
         answers, faults = self._ask(lambda shard, position: shard.vocabulary(language, sounding, held))
         if faults:
-            vocabulary.state = []  # another question asks all shards anew
-        if len(vocabulary.candidates) >= _CACHED_CANDIDATES:
-            vocabulary.candidates.clear()
+            vocabulary.state = []  # another search asks all shards anew
+        answer = _Vocabulary([])
         for term in sounding:
             alike = [candidates[term] for candidates, _ in answers.values()]
-            vocabulary.candidates[language, term] = set().union(*alike)
+            answer.candidates[language, term] = set().union(*alike)
         for term in held:
             vocabulary.frequencies[language, term] = sum(frequencies[term] for _, frequencies in answers.values())
+        return answer, faults
 
     def _in_rounds(
         self, query: PreparedQuery, score: Callable[[Shard, int, Lease], T]
     ) -> tuple[dict[int, T], tuple[Unsearched, ...]]:
         """The answers of the second round, by shard, and which shards did not answer."""
-        key = query.field, query.lines
-        if (cached := self._leases.get(key)) is not None:
-            with suppress(LeaseExpired):
+        key = query.field, query.lines, len(query.terms)
+        state = [shard.refreshes for shard in self._shards]
+        sums = self._sums
+        if sums.state != state or len(sums.leases) >= _CACHED_QUERIES:
+            sums = self._sums = _Sums(state)
+        if (cached := sums.leases.get(key)) is not None:
+            with suppress(LeaseExpired):  # a shard is being refreshed
                 return self._score(score, cached, {})
-            self._leases.pop(key, None)
+            sums.leases.pop(key, None)
         with self._begin(query) as (leases, faults):
             if not faults:
-                if len(self._leases) >= _CACHED_QUERIES:
-                    self._leases.clear()
-                self._leases[key] = leases
+                sums.leases[key] = leases
             return self._score(score, leases, faults)
 
     @contextmanager
@@ -262,9 +287,10 @@ class JoinedIndex:
         for fault in more.values():
             if isinstance(fault, LeaseExpired):
                 raise fault
-        return answers, tuple(
-            Unsearched(1 / len(self._shards), fault) for _, fault in sorted({**faults, **more}.items())
-        )
+        return answers, self._list_unsearched({**faults, **more})
+
+    def _list_unsearched(self, faults: Mapping[int, Exception]) -> tuple[Unsearched, ...]:
+        return tuple(Unsearched(1 / len(self._shards), fault) for _, fault in sorted(faults.items()))
 
     def _ask(
         self,
@@ -278,27 +304,45 @@ class JoinedIndex:
             Exception: what the first shard raised, where none answered.
             WorkCancelled: nobody waits for it any more.
         """
-        positions = range(len(self._shards)) if only is None else sorted(only)
-        futures = {position: self._pool.submit(ask, self._shards[position], position) for position in positions}
-        _wait(list(futures.values()), remaining(_LONGEST_SECONDS) * _SHARE_OF_TIME)
+        positions = list(range(len(self._shards))) if only is None else sorted(only)
+        now = time.monotonic()
+        awake = [position for position in positions if self._resting.get(position, 0.0) <= now] or positions
+        futures: dict[int, Future[T]] = {}
+        try:
+            for position in awake:
+                futures[position] = self._pool.submit(ask, self._shards[position], position)
+            _wait(list(futures.values()), remaining(_LONGEST_SECONDS) * _SHARE_OF_TIME)
+            answers, faults = self._collect(futures)
+            if not answers:
+                raise next(iter(faults.values()))
+        except BaseException:
+            self._abandon(futures, late)
+            raise
+        self._abandon({position: futures[position] for position in faults}, late)
+        return answers, faults | {position: ShardLate(position) for position in positions if position not in awake}
+
+    def _collect(self, futures: Mapping[int, Future[T]]) -> tuple[dict[int, T], dict[int, Exception]]:
         answers: dict[int, T] = {}
         faults: dict[int, Exception] = {}
         for position, future in futures.items():
-            if not future.done():
-                faults[position] = TimeoutError("it took too long")
-                if not future.cancel() and late is not None:
-                    future.add_done_callback(partial(_give_back, late, self._shards[position]))
-            elif (fault := future.exception()) is None:
+            fault = future.exception() if future.done() else ShardLate(position)
+            if fault is None:
                 answers[position] = future.result()
             elif isinstance(fault, _FAULTS):
                 faults[position] = fault
-                if isinstance(fault, (IndexCorrupt, IndexClosed)):
-                    self.damage = fault
             else:
                 raise fault
-        if not answers:
-            raise next(iter(faults.values()))
+            if isinstance(fault, ShardLate):
+                self._resting[position] = time.monotonic() + _REST_SECONDS
+            if isinstance(fault, (IndexCorrupt, IndexClosed)):
+                self.damage = fault
         return answers, faults
+
+    def _abandon(self, futures: Mapping[int, Future[T]], late: Callable[[Shard, T], None] | None) -> None:
+        """Nobody takes the answers of these: what is not begun is not done, and ``late`` gets what comes."""
+        for position, future in futures.items():
+            if not future.cancel() and late is not None:
+                future.add_done_callback(partial(_give_back, late, self._shards[position]))
 
 
 def _wait(futures: Sequence[Future[T]], seconds: float) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
-from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
+from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking, Unsearched
 from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
@@ -212,8 +212,9 @@ class LuceneIndex:
         candidates = {term: self.sharing_skeleton(language, term) for term in sounding}
         return candidates, self.document_frequencies(language, held)
 
-    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> None:
+    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> Sequence[Unsearched]:
         """Nothing is to be got ready: all terms are here."""
+        return ()
 
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt` if one differs."""

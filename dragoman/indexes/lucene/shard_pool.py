@@ -47,7 +47,9 @@ class ShardPool(Executor):
             if own_thread:
                 self._running[token] = now
         if own_thread:
-            return self._threads.submit(self._run, token, partial(task, *args, **kwargs))
+            begun = self._threads.submit(task, *args, **kwargs)
+            begun.add_done_callback(partial(self._end, token))  # also where it is cancelled before it begins
+            return begun
         future: Future[T] = Future()
         try:
             future.set_result(task(*args, **kwargs))
@@ -59,9 +61,6 @@ class ShardPool(Executor):
         """End the threads."""
         self._threads.shutdown(wait, cancel_futures=cancel_futures)
 
-    def _run(self, token: object, task: Callable[[], T]) -> T:
-        try:
-            return task()
-        finally:
-            with self._lock:
-                del self._running[token]
+    def _end(self, token: object, _: object) -> None:
+        with self._lock:
+            del self._running[token]

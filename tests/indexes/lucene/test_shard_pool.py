@@ -32,6 +32,17 @@ def test_further_tasks_are_done_at_once_by_who_submits_them() -> None:
     pool.shutdown()
 
 
+def test_a_task_that_is_cancelled_before_it_begins_is_over() -> None:
+    pool, go_on = ShardPool(1_000), Event()
+    held = [pool.submit(go_on.wait, 60) for _ in range(70)]
+    cancelled = [future.cancel() for future in held]
+    assert any(cancelled)
+    go_on.set()
+    while pool._running:
+        pass
+    pool.shutdown()
+
+
 def test_nobody_computes_what_may_be_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard_pool, "_STUCK_SECONDS", -1.0)
     pool, go_on = ShardPool(1), Event()

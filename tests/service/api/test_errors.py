@@ -39,7 +39,7 @@ def test_what_is_not_there(client: httpx.Client, method: str, path: str, status:
     ("method", "path", "allowed"),
     [
         ("DELETE", "/v1/collections", "GET, HEAD, POST"),
-        ("PUT", "/v1/collections/x", "DELETE, GET, HEAD"),
+        ("PUT", "/v1/collections/x", "DELETE, GET, HEAD, PATCH"),
         ("DELETE", "/v1/tables/x", "GET, HEAD, PATCH, PUT"),
         ("PATCH", "/v1/collections/x/documents/a%2Fb", "DELETE, GET, HEAD"),
         ("GET", "/v1/collections/x/documents", "POST"),
@@ -82,7 +82,7 @@ def test_a_405_names_all_methods_of_the_path(client: httpx.Client, method: str, 
         (b'{"name": "a", "language": "de", "description": "x\\u0000"}', 422, "description: holds a NUL"),
         (b'{"name": "a", "language": "de", "description": "\\ud800"}', 422, "description: holds a lone surr"),
         (b'{"name": "a", "language": "de", "description": {}}', 422, "description: "),
-        (b'{"name": "a", "language": "de", "shards": 3}', 422, "shards: "),
+        (b'{"name": "a", "language": "de", "parts": 3}', 422, "parts: "),
         (b'{"name": "a", "language": "de", "' + b"k" * 90_000 + b'": 3}', 422, "kkk"),
     ],
 )

@@ -32,6 +32,7 @@ from dragoman.indexes.lucene.sharded_index import open_index
 logger = logging.getLogger("dragoman")
 
 _WAIT_SECONDS = 30.0
+_POLL_SECONDS = 0.1
 _COMMIT_WAIT_SECONDS = 1.0
 """How long a commit waits for whoever writes."""
 
@@ -41,8 +42,7 @@ Progress = Callable[[int], None]
 class CollectionIndex:
     """The index of one collection; all methods may be called from any thread.
 
-    Lucene's own lock of the directory would take a file descriptor for each collection. The lock of the data directory
-    keeps other processes out, and :meth:`writing` other threads.
+    Lucene's lock would take a file descriptor. That of the data directory keeps other processes out.
     """
 
     def __init__(
@@ -133,12 +133,16 @@ class CollectionIndex:
             Unavailable: the index is being built, or broken and cannot be opened again.
             NotFound: the collection was deleted.
         """
-        if self.state is IndexState.BUILDING or self.rebuilding:
-            raise Unavailable("the index of this collection is being built; try again when it is ready")
-        with self.holding():
-            if self.state is not IndexState.READY:
-                self.open()
-            yield
+        while self.state is IndexState.BUILDING or self.rebuilding or not self._writing.acquire(timeout=_POLL_SECONDS):
+            if self.state is IndexState.BUILDING or self.rebuilding:
+                raise Unavailable("the index of this collection is being built; try again when it is ready")
+        try:
+            with self.holding():
+                if self.state is not IndexState.READY:
+                    self.open()
+                yield
+        finally:
+            self._writing.release()
 
     @contextmanager
     def holding(self) -> Iterator[None]:
@@ -210,9 +214,10 @@ class CollectionIndex:
         return not faults
 
     def refresh(self) -> None:
-        """Make what was applied searchable."""
-        with self._writing, self._failing_to(IndexState.STALE):
-            self._index().refresh()
+        """Make what was applied searchable; an index that is being built anew has all of it when it is ready."""
+        if not self.rebuilding:
+            with self._writing, self._failing_to(IndexState.STALE):
+                self._index().refresh()
 
     def commit(self) -> None:
         """Make the index durable where it has changed, then forget the documents deleted before.
@@ -288,14 +293,12 @@ class CollectionIndex:
                 self.rebuilding = False
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Build the index from the database into a new directory and swap it in; the old one serves on
-        until then. ``progress`` is called with the number of documents done so far.
-        """
+        """Build the index anew and swap it in; the old one serves on. ``progress`` gets the number of documents."""
         with self._writing:
             name = uuid4().hex[:12]
             target = self.directory / name
             target.mkdir(parents=True)
-            generations = self._applied, self._committed
+            generations = self._applied, self._committed, self._applied_again
             previous, self._writer.languages = self._writer.languages, {}
             self._searched = frozenset(previous)
             index: AnyIndex | None = None
@@ -304,7 +307,7 @@ class CollectionIndex:
                 self._catch_up(index, progress, after=-1)
                 builds.point_to(self.directory, name)
             except BaseException:
-                self._applied, self._committed = generations
+                self._applied, self._committed, self._applied_again = generations
                 self._writer.languages, self._searched = previous, frozenset()
                 if index is not None:
                     index.close()
