@@ -281,7 +281,7 @@ class CollectionIndex:
             self._purge_tombstones()
 
     def reshape(self) -> None:
-        """Build the index anew where it is to have another number of parts; the present one serves on, if need be."""
+        """Build the index anew where it is to have another number of parts; the present one serves meanwhile."""
         with self.holding():
             self._record = self._feed.source.collection(self._record.id)
             if self.state is not IndexState.READY or self._index().shards == self._record.shards:
