@@ -73,7 +73,11 @@ class SentenceEncoder:
         self.name = f"{encoder.name}@{self.layer}"
         self.width = encoder.width
         self.device = next(encoder.parameters()).device
-        self._fast = encoder.for_inference(dtype or fastest(self.device.type, encoder.precisions), whole=True)
+        dtype = dtype or fastest(self.device.type, encoder.precisions)
+        self._fast = encoder.for_inference(dtype, whole=True)
+        used = dtype if self._fast is not None else next(encoder.parameters()).dtype
+        self.precision = str(used).removeprefix("torch.")
+        """The number format it computes in, such as `bfloat16`."""
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
         self._begin = encoder.frame([_SENTINEL]).index(_SENTINEL)
 

@@ -32,7 +32,7 @@ def rebuild(
         with _progress() as bar:
             task = bar.add_task(f"indexing {collection}", total=info.documents)
             runtime.collections.index_of(collection).rebuild(lambda done: bar.update(task, completed=done))
-            if runtime.dense.of(info.key).path.exists():
+            if runtime.source.collection(info.key).encoder is not None:
                 task = bar.add_task(f"embedding {collection}", total=info.documents)
                 runtime.dense.rebuild(info.key, lambda done: bar.update(task, completed=done))
     _console.print(f"{collection}: {info.documents} documents, generation {info.generation}", highlight=False)

@@ -4,7 +4,6 @@ from dragoman.installation import needed_for
 
 with needed_for("dragoman.indexes"):
     from dragoman.indexes.bm25 import BM25, Hit, Ranking
-    from dragoman.indexes.dense.file import DenseHeader, OtherEncoder
     from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
     from dragoman.indexes.documents import IndexedDocument
     from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
@@ -15,7 +14,6 @@ with needed_for("dragoman.indexes"):
 
 __all__ = [
     "BM25",
-    "DenseHeader",
     "DenseHit",
     "DenseIndex",
     "Embedded",
@@ -28,7 +26,6 @@ __all__ = [
     "JavaError",
     "JvmUnavailable",
     "LuceneIndex",
-    "OtherEncoder",
     "Ranking",
     "merge_by_share",
     "passages",

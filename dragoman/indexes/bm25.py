@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BM25", "Hit", "Parts", "Ranking", "Unsearched", "idf"]
+from dragoman.indexes.shard_group import Unsearched
+
+__all__ = ["BM25", "Hit", "Parts", "Ranking", "idf"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,6 @@ class Hit(NamedTuple):
 
     key: int
     score: float
-
-
-class Unsearched(NamedTuple):
-    """A part of an index that a search left out."""
-
-    share: float
-    """Of the documents, about: a hash of their keys spreads them over the parts."""
-    fault: Exception
 
 
 @dataclass(frozen=True, slots=True)

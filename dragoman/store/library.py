@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -10,6 +11,7 @@ from dragoman.engine.core.priority import Traffic
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.entities import Entities
 from dragoman.engine.indexing.lucene.indexes import Indexes
+from dragoman.engine.models.encoding import precision_of
 from dragoman.engine.models.loading import has_encoder, has_reranker
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.scoring import LocalScoring, Scoring
@@ -29,6 +31,7 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.store.collections.database_source import DatabaseSource
 from dragoman.store.collections.service import Collections
+from dragoman.store.collections.vector_files import take_over
 from dragoman.store.data_dir import DataDirectory
 from dragoman.store.database import Store
 from dragoman.store.jobs import JobRepository
@@ -66,11 +69,12 @@ class Library:
             )
             opened.callback(self.indexes.close)
             self.models = Models(settings, self.metrics)
+            self.models.stored_precision = _stored_precision(self.source)
             opened.callback(self.models.close)
             self.dense = DenseIndexes(
                 self.source,
-                settings.store.dense_dir,
                 self.models,
+                self.indexes.pool,
                 _embeds_all(settings),
                 settings.index.late_megabytes * 1e6 if settings.search.late_interaction else None,
             )
@@ -116,9 +120,10 @@ class Library:
         """
         self.tables.start()
         self.indexes.start(self.settings.server.startup_wait_seconds)
-        self.dense.start(embed=serving)
+        take_over(self.settings.store.dense_dir, self.source)
         if not serving:
             return
+        self.dense.start()
         self.entities.start()
         by_default = self.settings.search.rerank == "auto" and not _embeds_all(self.settings)
         if by_default and self.settings.worker.worker_url is None and has_reranker(self.settings):
@@ -131,6 +136,15 @@ class Library:
 
 def _embeds_all(settings: Settings) -> bool:
     return settings.index.embed == "always" and has_encoder(settings)
+
+
+def _stored_precision(source: DatabaseSource) -> str | None:
+    """The precision of most embeddings, by their documents."""
+    documents: Counter[str] = Counter()
+    for record in source.collections():
+        if precision := precision_of(record.encoder):
+            documents[precision] += 1 + record.documents
+    return max(documents, key=lambda precision: documents[precision], default=None)
 
 
 def _prepare_java(heap: str | None) -> None:

@@ -75,6 +75,10 @@ class Collection(Base):
     """Whether names are found in its documents."""
     shards: Mapped[int] = mapped_column(Integer, default=1, server_default=sql("1"))
     """How many parts its index is to have."""
+    encoder: Mapped[str | None] = mapped_column(Text)
+    """What made its embeddings: the encoder, a checksum and the precision; null: it has none."""
+    states: Mapped[bool] = mapped_column(Boolean, default=True, server_default=sql("true"))
+    """Whether its embeddings have the states of subwords; false once they took more than they may."""
     generation: Mapped[int] = mapped_column(BigInteger, default=0)
     document_count: Mapped[int] = mapped_column(BigInteger, default=0)
     created_at: Mapped[datetime] = mapped_column(Instant, default=now)
@@ -122,6 +126,32 @@ class UnindexedDocument(Base):
     generation: Mapped[int] = mapped_column(BigInteger)
     reason: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime] = mapped_column(Instant, default=now)
+
+
+class DocumentEmbedding(Base):
+    """What the collection's encoder made of one generation of a document; arrays are little-endian and row by row."""
+
+    __tablename__ = "document_embeddings"
+
+    document_key: Mapped[int] = mapped_column(
+        BigKey, ForeignKey("documents.key", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    collection_id: Mapped[int] = mapped_column(BigKey)
+    generation: Mapped[int] = mapped_column(BigInteger)
+    spans: Mapped[bytes] = mapped_column(LargeBinary)
+    """(passages, 2) int32"""
+    vectors: Mapped[bytes] = mapped_column(LargeBinary)
+    """(passages, width) float32"""
+    sentences: Mapped[bytes] = mapped_column(LargeBinary)
+    """(sentences, 3) int32: passage, start and end"""
+    sentence_codes: Mapped[bytes] = mapped_column(LargeBinary)
+    """(sentences, width) int8"""
+    state_counts: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """(passages,) int32: subwords"""
+    state_codes: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """(subwords, size) uint8"""
+
+    __table_args__ = (Index("ix_document_embeddings_generation", "collection_id", "generation", "document_key"),)
 
 
 class DocumentEntities(Base):

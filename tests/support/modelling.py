@@ -28,7 +28,9 @@ from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.runtime import Runtime
 
 if TYPE_CHECKING:
+    from dragoman.backbone.sentences import TokenStates
     from dragoman.backbone.translator import Translation
+    from dragoman.indexes.dense.state_codec import StateCodec
 
 WIDTH = 256
 SAME = {"vulkan": "volcano", "volkano": "volcano", "asche": "ash", "biene": "bee", "nyuki": "bee", "hafen": "harbour"}
@@ -50,6 +52,7 @@ class WordEncoder:
         self.name = name
         self.width = WIDTH
         self.means = LanguageMeans({})
+        self.codec: StateCodec | None = None
         self.batches: list[list[str]] = []
         self.barrier = Event()
         self.barrier.set()
@@ -66,18 +69,29 @@ class WordEncoder:
     def encode_passages(
         self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], layer: int | None = None
     ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]], list[NDArray[np.float32]]]:
-        assert layer is None
+        states = [np.zeros((0, WIDTH), np.float32) if layer is None else self.states(text).states for text in texts]
         parts = [
             np.stack([np.zeros(WIDTH, np.float32), *(self.vector(text[start:end]) for start, end in wanted)])[1:]
             for text, wanted in zip(texts, spans, strict=True)
         ]
-        return self.encode(texts), parts, [np.zeros((0, WIDTH), np.float32) for _ in texts]
+        return self.encode(texts), parts, states
 
-    def encode_tokens(self, texts: Sequence[str], kind: str, layer: int) -> Any:
-        raise AssertionError("there is no codec for this encoder")
+    def encode_tokens(
+        self, texts: Sequence[str], kind: str, layer: int
+    ) -> tuple[NDArray[np.float32], list[TokenStates]]:
+        return self.encode(texts), [self.states(text) for text in texts]
 
-    def surprisals(self) -> None:
-        return None
+    def states(self, text: str) -> TokenStates:
+        """The words of a text, each with its vector as its state."""
+        from dragoman.backbone.sentences import TokenStates
+
+        words = list(regex.finditer(r"\w+", text))
+        vectors = [np.zeros(WIDTH, np.float32), *(self.vector(word[0]) for word in words)]
+        return TokenStates([len(word[0]) for word in words], [word.span() for word in words], np.stack(vectors)[1:])
+
+    def surprisals(self) -> NDArray[np.float64] | None:
+        """Long words are rare."""
+        return None if self.codec is None else np.arange(1000, dtype=np.float64)
 
     @property
     def texts(self) -> list[str]:
@@ -191,7 +205,11 @@ def standing_in(
     def load_encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
         place = settings.models.encoder or ENCODER
         identity = f"{place} {encoder.name}"  # the same name as the configured one, with weights of its own
-        return encoder, EncoderInfo(identity, encoder.width, means=encoder.means, unmarked=place)
+        codec, surprisals = encoder.codec, encoder.surprisals()
+        info = EncoderInfo(
+            identity, encoder.width, codec=codec, surprisals=surprisals, means=encoder.means, earlier=(place,)
+        )
+        return encoder, info
 
     def load_translator(settings: Settings, shared: Any) -> tuple[Any, TranslatorInfo]:
         if translator is None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from dragoman.engine.indexing.entity_names import Mention
+from dragoman.indexes.dense.index import Embedded
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class CollectionRecord:
     """Whether names are found in its documents."""
     shards: int = 1
     """How many parts the index is to have."""
+    encoder: str | None = None
+    """The identity of the encoder that made its embeddings; None: it has none."""
+    states: bool = True
+    """Whether its embeddings have the states of subwords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,43 @@ class IndexSource(DocumentSource, Protocol):
 
     def unindexed_list(self, collection: int) -> UnindexedList:
         """The documents of a collection that could not be indexed."""
+
+
+class EmbeddingSource(DocumentSource, Protocol):
+    """Documents, and their embeddings, which are made once: by whoever follows the documents' keys."""
+
+    def begin_embeddings(self, collection: int, encoder: str, states: bool) -> None:
+        """From now on a collection has the embeddings of this encoder, with ``states`` or without; others go.
+
+        Raises:
+            NotFound: the collection has been deleted.
+        """
+
+    def rename_encoder(self, collection: int, encoder: str) -> None:
+        """Note that what made a collection's embeddings has another identity now."""
+
+    def drop_states(self, collection: int) -> None:
+        """A collection's embeddings are without the states of subwords from now on."""
+
+    def drop_embeddings(self, collection: int) -> None:
+        """A collection has no embeddings any more."""
+
+    def put_embeddings(self, collection: int, encoder: str, embedded: Sequence[Embedded]) -> set[int]:
+        """Store embeddings; returns the keys of those whose documents have not changed meanwhile.
+
+        Raises:
+            Unavailable: the collection's embeddings are those of another encoder by now.
+        """
+
+    def embeddings(self, collection: int, width: int, state_size: int) -> Iterator[list[Embedded]]:
+        """The stored embeddings of unchanged documents, in batches; those made meanwhile may be left out.
+
+        States have ``state_size`` bytes each; with 0 they are left out. Embeddings that lack states then, or are
+        damaged, are left out.
+        """
+
+    def embedded_documents(self, collection: int) -> int:
+        """How many documents have an embedding as they are now."""
 
 
 class EntitySource(CollectionSource, Protocol):

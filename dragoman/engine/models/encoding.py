@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COMPARED_SUBWORDS = 64
 """Subwords of a query that late interaction compares, the rarest ones."""
+PRECISIONS = ("float32", "bfloat16", "float16", "int8")
 NOT_FINITE = "the encoder's vector of a text is not finite"
 
 
@@ -73,7 +74,10 @@ class EncodedQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EncoderInfo:
-    """``identity`` identifies an encoder: its name, and a checksum of its weights."""
+    """``identity`` identifies an encoder: its name, a checksum of its weights, and the precision it computes in.
+
+    Vectors of two precisions differ by about a hundredth, and are not compared with each other.
+    """
 
     identity: str
     width: int
@@ -85,12 +89,18 @@ class EncoderInfo:
     """-log p of each subword, capped, for encoders with a codec."""
     means: LanguageMeans = field(default_factory=lambda: LanguageMeans({}), compare=False, repr=False)
     """What the vectors of passages have in common, by language."""
-    unmarked: str | None = None
-    """Its name, which earlier versions wrote alone for encoders of Hugging Face; None for an encoder with a codec."""
+    earlier: tuple[str, ...] = ()
+    """What earlier versions wrote for it: without the precision or, for one of Hugging Face, its name alone."""
 
     def recognises(self, identity: str) -> bool:
-        """Whether vectors of this identity are this encoder's; those without a checksum count as made by it."""
-        return identity in (self.identity, self.unmarked)
+        """Whether vectors of this identity are this encoder's; those of earlier versions count as made by it."""
+        return identity == self.identity or identity in self.earlier
+
+
+def precision_of(identity: str | None) -> str | None:
+    """The precision that an encoder's identity names; None if it is of an earlier version."""
+    last = (identity or "").rpartition(" ")[2]
+    return last if last in PRECISIONS else None
 
 
 def embed_passages(

@@ -46,13 +46,18 @@ def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, 
     identity = _identity(encoder.name, place, loaded.checksum)
     codec, surprisals = shipped_codec(place), encoder.surprisals()
     info = EncoderInfo(
-        identity, encoder.width, encoder.unrelated_cosine, means=shipped_means(place), unmarked=encoder.name
+        f"{identity} {encoder.precision}",
+        encoder.width,
+        encoder.unrelated_cosine,
+        means=shipped_means(place),
+        earlier=(identity, encoder.name),
     )
     if codec is None or surprisals is None:
         return encoder, info
     identity = f"{identity} {codec.checksum[:16]}"  # or codes of another codec would be decoded with this one
     rarities = np.minimum(surprisals, MAX_RARITY)
-    return encoder, replace(info, identity=identity, codec=codec, surprisals=rarities, unmarked=None)
+    with_precision = f"{identity} {encoder.precision}"
+    return encoder, replace(info, identity=with_precision, codec=codec, surprisals=rarities, earlier=(identity,))
 
 
 def may_be_of_encoder(settings: Settings, identity: str) -> bool:

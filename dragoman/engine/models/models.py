@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock, Thread, local
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
@@ -37,6 +37,8 @@ from dragoman.installation import advice
 from dragoman.ranking.about import name_of
 
 if TYPE_CHECKING:
+    import torch
+
     from dragoman.backbone.encoder import Encoder
     from dragoman.ranking.passages import Passage
     from dragoman.ranking.scoring import AnyScorer
@@ -102,6 +104,8 @@ class Models:
         self._loaded: dict[str, tuple[Any, Any]] = {}
         self._encoders: dict[str, tuple[Any, Encoder]] = {}
         self._failed: dict[str, tuple[float, Unavailable]] = {}
+        self.stored_precision: str | None = None
+        """The precision of embeddings that are stored: that of the encoder, unless another is much faster here."""
         self._threads = local()
         self._loading = Lock()
         self.worker = Worker(
@@ -363,18 +367,26 @@ class Models:
     def _shared_encoder(self, place: str) -> tuple[Any, Encoder]:
         """A sentence encoder, and what it was made of. Searches and reranking share one: it takes much memory."""
         if place not in self._encoders:
-            import torch
-
             from dragoman.backbone.loading import load_encoder
             from dragoman.backbone.sentences import SentenceEncoder
 
             loaded = load_encoder(place, self._settings.models.device)
-            precision = self._settings.models.encoder_precision
-            encoder = SentenceEncoder(loaded, dtype=None if precision == "auto" else getattr(torch, precision))
+            encoder = SentenceEncoder(loaded, dtype=self._encoder_dtype(loaded))
             encoder.release()
             self._encoders[place] = encoder, loaded
             self.trim()  # its vocabulary and its weights were read several times as large
         return self._encoders[place]
+
+    def _encoder_dtype(self, encoder: Encoder) -> torch.dtype:
+        import torch
+
+        from dragoman.backbone.products import fastest
+
+        chosen = self._settings.models.encoder_precision
+        if chosen != "auto":
+            return cast("torch.dtype", getattr(torch, chosen))
+        stored = self.stored_precision and getattr(torch, self.stored_precision)
+        return fastest(next(encoder.parameters()).device.type, encoder.precisions, stored)
 
     def _set_threads(self) -> None:
         """Set the thread count on this thread, the worker's or that which loads: OpenMP keeps it per thread."""

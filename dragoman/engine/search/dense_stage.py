@@ -18,7 +18,9 @@ from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.models.models import Models
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore, place_of
+from dragoman.engine.search.unsearched import note_unsearched
 from dragoman.indexes.dense.index import DenseHit
+from dragoman.indexes.dense.sharded_index import DenseHits
 from dragoman.indexes.fusion import calibrate
 
 STAGE = "dense"
@@ -88,9 +90,10 @@ class DenseStage:
                 continue
             degraded.extend(_missing(collection.name, reached))
             try:
-                near.extend(
-                    self._near(retrieval, collection, query.vector, k, by_collection.get(collection.key, ()), excess)
-                )
+                ranked = by_collection.get(collection.key, ())
+                hits, unsearched = self._hits(retrieval, collection, query.vector, k, ranked)
+                note_unsearched(degraded, STAGE, collection, unsearched)
+                near.extend(self._near(collection, hits, ranked, excess))
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 degraded.append(Degraded.of(STAGE, reason, fault.error_type))
@@ -100,28 +103,38 @@ class DenseStage:
         if all(reached.states for reached in coverage.values() if reached.total) and len(query.states):
             retrieval.encoded = query
 
-    def _near(
+    def _hits(
         self,
         retrieval: Retrieval,
         collection: CollectionInfo,
         vector: NDArray[np.float32],
         k: int,
         ranked: Sequence[RankedDocument],
-        excess: Mapping[str, float],
-    ) -> list[_Near]:
+    ) -> DenseHits:
         """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
         embeddings = self._dense.of(collection.key)
-        by_key = {document.key: document for document in ranked}
-        languages: Mapping[int, str] = {}
         if retrieval.permitted is not None:
             permitted = retrieval.permitted.get(collection.key, ())
-            hits = embeddings.score(vector, permitted, collection.generation)
-        else:
-            fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-            hits = embeddings.search(vector, fetched, collection.generation)
-            there = {hit.key for hit in hits}
-            if more := [key for key in by_key if key not in there]:
-                hits += embeddings.score(vector, more, collection.generation)
+            return embeddings.score(vector, permitted, collection.generation)
+        fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
+        nearest = embeddings.search(vector, fetched, collection.generation)
+        there = {hit.key for hit in nearest.hits}
+        more = [document.key for document in ranked if document.key not in there]
+        if not more:
+            return nearest
+        others = embeddings.score(vector, more, collection.generation)
+        return DenseHits(nearest.hits + others.hits, max(nearest.unsearched, others.unsearched, key=len))
+
+    def _near(
+        self,
+        collection: CollectionInfo,
+        hits: Sequence[DenseHit],
+        ranked: Sequence[RankedDocument],
+        excess: Mapping[str, float],
+    ) -> list[_Near]:
+        """The documents of hits, those ``ranked`` before or new ones."""
+        by_key = {document.key: document for document in ranked}
+        languages: Mapping[int, str] = {}
         if len(collection.languages) > 1:
             languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in by_key])
         default_language = collection.languages[0] if collection.languages else collection.language
@@ -143,12 +156,13 @@ class DenseStage:
         for collection, documents in retrieval.by_collection(most).items():
             keys = [document.key for document in documents]
             try:
-                rows = self._dense.of(collection).maxsim(retrieval.encoded, keys)
+                answer = self._dense.of(collection).maxsim(retrieval.encoded, keys)
             except (NotFound, Unavailable):
                 return None
-            if rows is None:
+            if answer is None:
                 return None
-            similarities.update(zip(keys, rows, strict=True))
+            note_unsearched(retrieval.degraded, STAGE, documents[0].collection, answer.unsearched)
+            similarities.update(zip(keys, answer.similarities, strict=True))
         return similarities
 
 

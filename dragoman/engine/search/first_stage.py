@@ -21,10 +21,12 @@ from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
 from dragoman.engine.query.translation import Translated, translate
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
-from dragoman.indexes.bm25 import Hit, Unsearched
+from dragoman.engine.search.unsearched import note_unsearched
+from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
 from dragoman.indexes.lucene.joined_index import SearchedIndex
+from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Analysis
 
 STAGE = "first_stage"
@@ -102,7 +104,7 @@ class FirstStage:
                 reason = f"collection '{ranking.collection.name}': hits of dense search have no words compared: {error}"
                 faults[ranking.collection.key] = Degraded.of(STAGE, reason, error.error_type)
                 continue
-            _note_unsearched(retrieval.degraded, ranking.collection, parts.unsearched)
+            note_unsearched(retrieval.degraded, STAGE, ranking.collection, parts.unsearched)
             totals, linked = parts.totals.tolist(), parts.scores >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
             for row in np.flatnonzero(parts.totals).tolist():
                 document = documents[row]
@@ -131,7 +133,7 @@ class FirstStage:
                 unsearched: Sequence[Unsearched] = ()
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     unsearched = index.prefetch(language, questions.sounding[:MOST_WORDS], questions.held)
-                _note_unsearched(retrieval.degraded, collection, unsearched)
+                note_unsearched(retrieval.degraded, STAGE, collection, unsearched)
         return translate_with(sounds, partial(self._holds, retrieval.collections, language))
 
     def _rank_collections(
@@ -183,7 +185,7 @@ class FirstStage:
                     unsearched = max(unsearched, without, key=len)
                 if ranking.hits:
                     rankings.append(CollectionRanking(collection, translated, ranking, statistics))
-        _note_unsearched(degraded, collection, unsearched)
+        note_unsearched(degraded, STAGE, collection, unsearched)
         return rankings
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
@@ -203,24 +205,6 @@ class FirstStage:
                     if index.document_frequencies(language, [term])[term]:
                         return True
         return False
-
-
-def _note_unsearched(degraded: list[Degraded], collection: CollectionInfo, unsearched: Sequence[Unsearched]) -> None:
-    """Say, once, that parts of an index did not answer.
-
-    Raises:
-        Unavailable: in background work, which waits for them.
-    """
-    if not unsearched:
-        return
-    fault = unsearched[0].fault
-    error = classify(fault) or Unavailable(without_folders(str(fault)))
-    share = sum(part.share for part in unsearched)
-    reason = f"collection '{collection.name}': about {share:.0%} of its documents were not searched: {error}"
-    if in_background():
-        raise Unavailable(reason)
-    if all(other.reason != reason for other in degraded):
-        degraded.append(Degraded.of(STAGE, reason, error.error_type))
 
 
 def _document(ranking: CollectionRanking, key: int, bm25: StageScore) -> RankedDocument:

@@ -21,9 +21,9 @@ class ModelsSettings(Group):
     )
     encoder_precision: Literal["auto", "float32", "bfloat16", "int8"] = Field(
         default="auto",
-        description="Number format of the sentence encoder, in search by meaning and in the reranker late. auto: what"
-        " is fastest when it is loaded; scores of two formats differ by about a hundredth, so name one where processes"
-        " must agree.",
+        description="Number format of the sentence encoder, in search by meaning and in the reranker late. auto: that"
+        " of the embeddings that are stored, or, where it is much slower here or there are none, the fastest; scores of"
+        " two formats differ by about a hundredth, so name one where processes must agree.",
     )
     reranker: str | None = Field(
         default=None,

@@ -2,24 +2,19 @@
 
 The search is exact (FAISS's ``IndexFlatIP``): every passage is compared with the query. A document has
 the score of its best passage. Vectors of a passage's sentences, in 8 bits, tell which of them matched.
-The states of its subwords, quantised, are kept for late interaction, as long as they take little memory.
-The file is derived data and carries a checksum.
+The states of its subwords, quantised, may be kept for late interaction. What it holds is stored elsewhere.
 """
 
 from __future__ import annotations
 
-import logging
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.file import DenseHeader, read, write
 from dragoman.indexes.dense.parts import PassageRows, Sentences
 from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.installation import needed_for
@@ -27,10 +22,10 @@ from dragoman.lexicon.text.passages import Span
 
 __all__ = ["DenseHit", "DenseIndex", "Embedded"]
 
-logger = logging.getLogger("dragoman")
-
 _SPARE_SLOTS = 1024
 _MIN_FETCHED = 64
+_ROUNDING = 1e-5
+"""By how much FAISS's products may differ from ours, of unit vectors."""
 _COMPARED_PASSAGES = 2
 """The best passages of a document, by their vectors, whose subwords are compared with the query's."""
 _COMPARED_SUBWORDS = 200
@@ -43,7 +38,7 @@ class Embedded(NamedTuple):
     """A document's passages: ``vectors`` is (passages, width), ``generation`` is that of the encoded text.
 
     ``sentences`` has the sentences of all passages with several, as indices of passages and spans in the text, and
-    ``sentence_vectors`` (sentences, width) their vectors.
+    ``sentence_codes`` (sentences, width) their vectors in 8 bits: :func:`~dragoman.indexes.dense.parts.to_8_bits`.
     """
 
     key: int
@@ -51,7 +46,7 @@ class Embedded(NamedTuple):
     spans: Sequence[Span]
     vectors: Vectors
     sentences: Sequence[tuple[int, int, int]] = ()
-    sentence_vectors: Vectors | None = None
+    sentence_codes: NDArray[np.int8] | None = None
     state_counts: Sequence[int] = ()
     """The number of subwords of each passage; empty where no states are given."""
     state_codes: NDArray[np.uint8] | None = None
@@ -75,11 +70,10 @@ class DenseHit(NamedTuple):
 class DenseIndex:
     """The vectors of one collection, in memory. Thread-safe."""
 
-    def __init__(self, width: int, codec: StateCodec | None = None, most_state_bytes: float = 0.0) -> None:
-        """``codec`` is that of the documents' states, which are kept while they take ``most_state_bytes``."""
+    def __init__(self, width: int, codec: StateCodec | None = None) -> None:
+        """``codec`` is that of the documents' states, which are kept if there is one."""
         self.width = width
-        self.codec = codec
-        self._most_state_bytes = most_state_bytes
+        self._codec = codec
         self._lock = RLock()
         self._documents: dict[int, tuple[int, range]] = {}
         self._clear()
@@ -94,7 +88,8 @@ class DenseIndex:
         self._starts = array("q")
         self._ends = array("q")
         self._sentences = Sentences(self.width)
-        self._states = PassageRows(self.codec.size) if self.codec and self._most_state_bytes > 0 else None
+        self._states = PassageRows(self._codec.size) if self._codec is not None else None
+        self._state_count = 0
         self._positions: NDArray[np.int64] | None = None
         """The ids of the passages in FAISS's order, which is ascending; None if they have changed."""
 
@@ -120,40 +115,48 @@ class DenseIndex:
         return len(self._documents)
 
     @property
-    def keeps_states(self) -> bool:
-        """Whether the states of all documents are kept. Once they take too much memory, none are."""
-        return self._states is not None
+    def state_bytes(self) -> int:
+        """The size of the states of all documents."""
+        with self._lock:
+            return 0 if self._states is None else self._state_count * self._states.size
+
+    def drop_states(self) -> None:
+        """Keep no states from now on."""
+        with self._lock:
+            self._codec = self._states = None
 
     def put(self, documents: Sequence[Embedded]) -> None:
         """Add documents. A document with a known key is replaced; of a repeated key the last one counts.
 
         Raises:
-            ValueError: if vectors have the wrong shape or a non-finite value; the index is then unchanged.
+            ValueError: if arrays do not fit each other, or states are kept and not given, or a vector is not finite;
+                the index is then unchanged.
         """
         latest = {document.key: document for document in documents}
-        for document in latest.values():
-            if document.vectors.shape != (len(document.spans), self.width):
-                raise ValueError(
-                    f"document {document.key}: vectors {document.vectors.shape} for {len(document.spans)} passages"
-                    f" of width {self.width}"
-                )
-            vector_count = 0 if document.sentence_vectors is None else len(document.sentence_vectors)
-            if vector_count != len(document.sentences):
-                raise ValueError(
-                    f"document {document.key}: {vector_count} vectors for {len(document.sentences)} sentences"
-                )
-            coded = document.state_codes
-            if coded is not None and (
-                self.codec is None
-                or len(document.state_counts) != len(document.spans)
-                or coded.shape != (sum(document.state_counts), self.codec.size)
-            ):
-                raise ValueError(f"document {document.key}: codes {coded.shape} of states do not fit its passages")
-            if not np.isfinite(document.vectors).all():
-                raise ValueError(f"document {document.key}: a vector is not finite")
         with self._lock:
+            for document in latest.values():
+                self._check(document)
             self.delete(latest)
             self._add(latest.values())
+
+    def _check(self, document: Embedded) -> None:
+        passages = len(document.spans)
+        if document.vectors.shape != (passages, self.width):
+            raise ValueError(
+                f"document {document.key}: vectors {document.vectors.shape} for {passages} passages of width"
+                f" {self.width}"
+            )
+        sentences = (0, self.width) if document.sentence_codes is None else document.sentence_codes.shape
+        if sentences != (len(document.sentences), self.width):
+            raise ValueError(f"document {document.key}: vectors {sentences} for {len(document.sentences)} sentences")
+        if self._codec is not None and passages:
+            states = document.state_codes
+            expected = (sum(document.state_counts), self._codec.size)
+            if states is None or len(document.state_counts) != passages or states.shape != expected:
+                shape = None if states is None else states.shape
+                raise ValueError(f"document {document.key}: codes {shape} of states do not fit its passages")
+        if not np.isfinite(document.vectors).all():
+            raise ValueError(f"document {document.key}: a vector is not finite")
 
     def delete(self, keys: Collection[int]) -> None:
         """Delete documents; unknown keys are ignored."""
@@ -163,8 +166,11 @@ class DenseIndex:
             ranges = [self._documents.pop(key)[1] for key in keys if key in self._documents]
             passages = [np.arange(ids.start, ids.stop, dtype=np.int64) for ids in ranges if ids]
             if passages:
-                self._index.remove_ids(faiss.IDSelectorBatch(np.concatenate(passages)))
+                removed = np.concatenate(passages)
+                self._index.remove_ids(faiss.IDSelectorBatch(removed))
                 self._positions = None
+                if self._states is not None:
+                    self._state_count -= int(self._states.counts(removed.tolist()).sum())
             if len(self._keys) > 2 * len(self) + _SPARE_SLOTS:
                 self._compact()
 
@@ -188,10 +194,10 @@ class DenseIndex:
             while True:
                 if not fetched:
                     return []
-                scores, ids = self._index.search(query, fetched)
-                best = self._best(scores[0].tolist(), ids[0].tolist())
+                scores, nearest = self._index.search(query, fetched)
+                best = self._score(vector, nearest[0])
                 # documents tied with the last one may follow the fetched passages
-                if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1]):
+                if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1] + _ROUNDING):
                     return [self._hit(vector, *entry) for entry in best[:k]]
                 fetched = min(total, 4 * fetched)
 
@@ -202,10 +208,7 @@ class DenseIndex:
             ids = np.array([id for _, passages in present for id in passages], np.int64)
             if not len(ids):
                 return []
-            scores = _inner_products(self._rows()[np.searchsorted(self._ids(), ids)], vector)
-            order = np.argsort(-scores, kind="stable")
-            best = self._best(scores[order].tolist(), ids[order].tolist())
-            return [self._hit(vector, *entry) for entry in best]
+            return [self._hit(vector, *entry) for entry in self._score(vector, ids)]
 
     def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors | None:
         """MaxSim (keys, subwords): the largest inner product of a query's unit ``states`` with a document's coded ones.
@@ -216,16 +219,15 @@ class DenseIndex:
         """
         maxima = np.full((len(keys), len(states)), np.nan, np.float32)
         with self._lock:
-            if self._states is None or self.codec is None:
+            codec = self._codec
+            if self._states is None or codec is None:
                 return None
             chosen = [self._passages_to_compare(vector, key) for key in keys]
             codes = self._states.rows([passage for passages in chosen for passage in passages])
             lengths = [int(self._states.counts(passages).sum()) for passages in chosen]
         rows = [row for row, length in enumerate(lengths) if length]
         if rows and len(states):
-            starts = np.cumsum([0, *(lengths[row] for row in rows)])[:-1]
-            cosines = self.codec.cosines(codes, states)
-            maxima[rows] = np.maximum.reduceat(cosines, starts, axis=0)
+            maxima[rows] = codec.maxima(codes, [lengths[row] for row in rows], states)
         return maxima
 
     def _passages_to_compare(self, vector: Vectors, key: int) -> Sequence[int]:
@@ -258,13 +260,17 @@ class DenseIndex:
         flat: Vectors = faiss.rev_swig_ptr(self._flat.get_xb(), size) if size else np.zeros(0, np.float32)
         return flat.reshape(-1, self.width)
 
-    def _best(self, scores: Iterable[float], ids: Iterable[int]) -> list[tuple[int, float, int]]:
-        """Each document's key with the score and id of its best passage, best first, of ``scores`` best first."""
+    def _score(self, vector: Vectors, ids: NDArray[np.int64]) -> list[tuple[int, float, int]]:
+        """The documents of passages: each one's key with the score and id of its best passage, best first.
+
+        FAISS computes several products at a time, and rounds them by how many there are; here each is by itself.
+        """
+        scores = _inner_products(self._rows()[np.searchsorted(self._ids(), ids)], vector)
         best: dict[int, tuple[float, int]] = {}
-        for score, id in zip(scores, ids, strict=True):
+        for score, id in zip(scores.tolist(), ids.tolist(), strict=True):
             key = self._keys[id]
             previous = best.get(key)
-            if previous is None or (score == previous[0] and id < previous[1]):
+            if previous is None or (score, -id) > (previous[0], -previous[1]):
                 best[key] = (score, id)
         return sorted(((key, score, id) for key, (score, id) in best.items()), key=lambda hit: (-hit[1], hit[0]))
 
@@ -277,111 +283,49 @@ class DenseIndex:
                 self._keys.append(document.key)
                 self._starts.append(low)
                 self._ends.append(high)
-            self._documents[document.key] = (document.generation, range(start, len(self._keys)))
-            vectors.append(document.vectors)
             ids = range(start, len(self._keys))
-            if document.sentence_vectors is not None and len(document.sentences):
+            self._documents[document.key] = (document.generation, ids)
+            vectors.append(document.vectors)
+            if document.sentence_codes is not None and len(document.sentences):
                 counts = np.bincount([passage for passage, _, _ in document.sentences], minlength=len(ids)).tolist()
                 spans = [(low, high) for _, low, high in document.sentences]
-                self._sentences.add(ids, counts, spans, document.sentence_vectors)
-            self._add_states(ids, document.state_counts, document.state_codes)
+                self._sentences.add(ids, counts, spans, document.sentence_codes)
+            if self._states is not None and document.state_codes is not None:
+                self._states.add(ids, document.state_counts, document.state_codes)
+                self._state_count += len(document.state_codes)
         if len(self._keys) > first:
             stacked = np.ascontiguousarray(np.concatenate(vectors), dtype=np.float32)
             self._index.add_with_ids(stacked, np.arange(first, len(self._keys), dtype=np.int64))
             self._positions = None
 
-    def _add_states(self, ids: range, counts: Sequence[int], codes: NDArray[np.uint8] | None) -> None:
-        if self._states is None or not ids:
-            return
-        if codes is None:
-            self._states = None
-            return
-        self._states.add(ids, counts, codes)
-        if self._states.nbytes > self._most_state_bytes:
-            self._states = self._compact_states(self._states)
-
-    def _compact_states(self, states: PassageRows) -> PassageRows | None:
-        """The states without those of deleted passages; None if they still take too much memory."""
-        present = [id for _, ids in self._documents.values() for id in ids]
-        if int(states.counts(present).sum()) * states.size > self._most_state_bytes:
-            logger.warning("states of subwords take more than %.0f bytes and are dropped", self._most_state_bytes)
-            return None
-        compacted = PassageRows(states.size)
-        compacted.add(present, states.counts(present).tolist(), states.rows(present))
-        return compacted
-
     def _compact(self) -> None:
         """Renumber the passages, which frees the ids of replaced documents."""
-        tensors = self._tensors()
-        self._clear()
-        self._fill(tensors)
-
-    def _tensors(self) -> dict[str, NDArray[Any]]:
-        """The index as arrays: documents in the order of their passages, with ``counts`` passages each.
-
-        Of each passage ``sentence_counts``, and of each sentence its span and its vector in 8 bits; the same of its
-        subwords' states, if they are kept.
-        """
-        with self._lock:
-            ids = self._ids().tolist()
-            ordered = sorted(self._documents.items(), key=lambda entry: entry[1][1].start)
-            counts, spans, codes = self._sentences.of(ids)
-            states: dict[str, NDArray[Any]] = {}
-            if self._states is not None:
-                states = {"state_counts": self._states.counts(ids), "state_codes": self._states.rows(ids)}
-            return states | {
-                "vectors": self._rows().astype(np.float32, copy=True),
-                "spans": np.array([(self._starts[id], self._ends[id]) for id in ids], dtype=np.int64).reshape(-1, 2),
-                "keys": np.array([key for key, _ in ordered], dtype=np.int64),
-                "generations": np.array([generation for _, (generation, _) in ordered], dtype=np.int64),
-                "counts": np.array([len(ids) for _, (_, ids) in ordered], dtype=np.int64),
-                "sentence_counts": counts,
-                "sentence_spans": spans,
-                "sentence_codes": codes,
-            }
-
-    def _fill(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        """Fill an empty index; its passages are numbered in the order of the arrays."""
-        spans = [(low, high) for low, high in tensors["spans"].tolist()]
-        ends = np.cumsum(tensors["counts"]).tolist()
-        rows = zip(tensors["keys"].tolist(), tensors["generations"].tolist(), [0, *ends], ends, strict=False)
+        documents = list(self.all())
         self._documents = {}
-        states, self._states = self._states, None
-        self._add(
-            Embedded(key, generation, spans[low:high], tensors["vectors"][low:high])
-            for key, generation, low, high in rows
-        )
-        ids = range(len(spans))
-        counts = tensors["sentence_counts"].tolist()
-        self._sentences.add_codes(ids, counts, tensors["sentence_spans"].tolist(), tensors["sentence_codes"])
-        if states is not None and "state_codes" in tensors:
-            self._states = states
-            self._add_states(ids, tensors["state_counts"].tolist(), tensors["state_codes"])
+        self._clear()
+        self._add(documents)
 
-    def save(self, path: Path, header: DenseHeader) -> None:
-        """Write the index to ``path`` atomically: readers see the complete old file or the complete new one.
+    def all(self) -> Iterator[Embedded]:
+        """Copies of all documents, in the order in which they were added."""
+        with self._lock:
+            rows = self._rows().copy()
+            places = {id: row for row, id in enumerate(self._ids().tolist())}
+            documents = sorted(self._documents.items(), key=lambda entry: entry[1][1].start)
+            embedded = [
+                self._embedded(key, generation, ids, rows[[places[id] for id in ids]])
+                for key, (generation, ids) in documents
+            ]
+        return iter(embedded)
 
-        Raises:
-            OSError: if the file cannot be written, for example on a full disk.
-        """
-        tensors = self._tensors()
-        write(path, replace(header, states="state_codes" in tensors), tensors)
-
-    @classmethod
-    def load(
-        cls, path: Path, collection: str, encoder: str, codec: StateCodec | None = None, most_state_bytes: float = 0.0
-    ) -> tuple[DenseIndex, DenseHeader]:
-        """Read a file written by :meth:`save`; the other arguments as for a new index.
-
-        Raises:
-            IndexCorrupt: if the file is damaged, truncated, or of another format.
-            OtherEncoder: if the vectors belong to another encoder or collection.
-            FileNotFoundError: if there is no file.
-        """
-        header, tensors = read(path, collection, encoder)
-        index = cls(header.width, codec, most_state_bytes)
-        index._fill(tensors)
-        return index, header
+    def _embedded(self, key: int, generation: int, ids: range, vectors: Vectors) -> Embedded:
+        spans = [(self._starts[id], self._ends[id]) for id in ids]
+        sentences = [(passage, *span) for passage, id in enumerate(ids) for span in self._sentences.spans(id)]
+        counts: list[int] = []
+        codes = None
+        if self._states is not None:
+            counts, codes = self._states.counts(ids).tolist(), self._states.rows(ids)
+        sentence_codes = self._sentences.codes(ids)
+        return Embedded(key, generation, spans, vectors, sentences, sentence_codes, counts, codes)
 
 
 def _inner_products(rows: Vectors, vector: Vectors) -> Vectors:

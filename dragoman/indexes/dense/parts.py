@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from dragoman.lexicon.text.passages import Span
 
-__all__ = ["PassageRows", "Sentences"]
+__all__ = ["PassageRows", "Sentences", "to_8_bits"]
 
 Vectors = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
+
+
+def to_8_bits(vectors: Vectors) -> NDArray[np.int8]:
+    """Vectors (rows, width), each divided by its largest component and rounded; the length of a vector is lost."""
+    scales = np.abs(vectors).max(1, keepdims=True, initial=0).clip(1e-12) / 127
+    codes: NDArray[np.int8] = np.rint(vectors / scales).astype(np.int8)
+    return codes
 
 
 class PassageRows:
@@ -67,15 +74,10 @@ class Sentences:
         self._rows = PassageRows(width)
         self._spans = array("q")
 
-    def add(self, passages: Sequence[int], counts: Sequence[int], spans: Sequence[Span], vectors: Vectors) -> None:
-        """Add ``counts`` sentences of each passage, with their spans and vectors (sentences, width)."""
-        scales = np.abs(vectors).max(1, keepdims=True).clip(1e-12) / 127
-        self.add_codes(passages, counts, spans, np.rint(vectors / scales).astype(np.int8))
-
-    def add_codes(
+    def add(
         self, passages: Sequence[int], counts: Sequence[int], spans: Sequence[Span], codes: NDArray[np.int8]
     ) -> None:
-        """As :meth:`add`, with vectors that are in 8 bits already."""
+        """Add ``counts`` sentences of each passage, with their spans and :func:`to_8_bits` of their vectors."""
         self._rows.add(passages, counts, codes.view(np.uint8))
         self._spans.extend(place for span in spans for place in span)
 
@@ -88,12 +90,12 @@ class Sentences:
         best = start + int(np.argmax(codes @ vector / np.linalg.norm(codes, axis=1).clip(1e-12)))
         return self._spans[2 * best], self._spans[2 * best + 1]
 
-    def of(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
-        """The number of sentences of each passage, and the spans (sentences, 2) and codes (sentences, width)."""
-        runs = [self._rows.run(passage) for passage in passages]
-        spans = [self._spans[2 * start : 2 * (start + count)] for start, count in runs]
-        return (
-            self._rows.counts(passages),
-            np.array([place for span in spans for place in span], np.int64).reshape(-1, 2),
-            self._rows.rows(passages).view(np.int8),
-        )
+    def spans(self, passage: int) -> list[Span]:
+        """The spans of a passage's sentences."""
+        start, count = self._rows.run(passage)
+        places = self._spans[2 * start : 2 * (start + count)].tolist()
+        return list(zip(places[::2], places[1::2], strict=True))
+
+    def codes(self, passages: Sequence[int]) -> NDArray[np.int8]:
+        """The vectors in 8 bits (sentences, width) of all passages, in order."""
+        return self._rows.rows(passages).view(np.int8)

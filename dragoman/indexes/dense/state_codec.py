@@ -7,6 +7,7 @@ collections compare and a collection needs no training.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +93,19 @@ class StateCodec:
         decoded: States = self._decode(codes) @ self._rotation + self._mean
         return decoded
 
-    def cosines(self, codes: Codes, states: States) -> NDArray[np.float32]:
-        """The inner products (subwords, others) of coded states with other ``states`` (others, width)."""
-        products: NDArray[np.float32] = self._decode(codes) @ (states @ self._rotation.T).T + states @ self._mean
-        return products
+    def maxima(self, codes: Codes, lengths: Sequence[int], states: States) -> NDArray[np.float32]:
+        """The largest inner product (documents, others) of each document's coded states with each of the other states.
+
+        A document has ``lengths`` subwords, at least 1; ``states`` is (others, width). Each document has a product of
+        its own: a product of all would be rounded by how many there are.
+        """
+        decoded, rotated = self._decode(codes), (states @ self._rotation.T).T
+        largest = np.zeros((len(lengths), len(states)), np.float32)
+        start = 0
+        for row, length in enumerate(lengths):
+            largest[row] = (decoded[start : start + length] @ rotated).max(0)
+            start += length
+        return largest + states @ self._mean
 
     def _decode(self, codes: Codes) -> States:
         """Centred and rotated states (subwords, width)."""

@@ -11,41 +11,32 @@ the second round is the only one. What a query's translation asks of the index, 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from dragoman.deadline import check, remaining
 from dragoman.indexes.analysis.transliteration import most_alike
-from dragoman.indexes.bm25 import BM25, Parts, Ranking, Unsearched
-from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, LeaseExpired, ShardLate
+from dragoman.indexes.bm25 import BM25, Parts, Ranking
+from dragoman.indexes.errors import IndexFault, LeaseExpired
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored, prepare
+from dragoman.indexes.shard_group import ShardGroup, Unsearched
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["JoinedIndex", "SearchedIndex", "Shard", "shard_of"]
+__all__ = ["JoinedIndex", "SearchedIndex", "Shard"]
 
 _CACHED_QUERIES = 256
 _CACHED_TERMS = 8_192
 _CACHED_CANDIDATES = 64
 """Terms of which may be kept what may sound like them; that may be very much, and is needed once."""
-_LONGEST_SECONDS = 30.0
-_SHARE_OF_TIME = 0.75
-"""Of the time that is left, what a late shard may take: the answer has to be made of what the others found."""
-_POLL_SECONDS = 0.1
-_REST_SECONDS = 10.0
-"""How long a shard that was late is not asked: else each round of a search would wait for it."""
 
 _FAULTS = (IndexFault, OSError, JavaError, JvmUnavailable)
 """What a shard may raise by itself; all else is the query's fault, or ours."""
-_MASK = (1 << 64) - 1
 _BM25 = BM25()
 
 T = TypeVar("T")
@@ -120,14 +111,6 @@ class _Vocabulary:
     frequencies: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
-def shard_of(key: int, shards: int) -> int:
-    """The shard of a document: SplitMix64's finaliser (Steele, Lea & Flood 2014) of its key, modulo ``shards``."""
-    mixed = key & _MASK
-    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & _MASK
-    return (mixed ^ (mixed >> 31)) % shards
-
-
 class JoinedIndex:
     """The index of all documents of several shards. Thread-safe.
 
@@ -137,14 +120,14 @@ class JoinedIndex:
 
     def __init__(self, shards: Sequence[Shard], pool: Executor) -> None:
         """``pool`` runs the shards' work, several at a time."""
-        self._shards = shards
-        self._pool = pool
+        self._group = ShardGroup(shards, pool, _FAULTS)
         self._sums = _Sums([])
-        self._resting: dict[int, float] = {}
-        """Until when shards that were late are not asked."""
         self._vocabulary = _Vocabulary([])
-        self.damage: Exception | None = None
+
+    @property
+    def damage(self) -> Exception | None:
         """What was wrong with a shard that could not answer and never will."""
+        return self._group.damage
 
     def rank_with_statistics(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
@@ -170,22 +153,20 @@ class JoinedIndex:
         Raises:
             IndexFault, OSError: no shard can be searched.
         """
-        rows: list[list[int]] = [[] for _ in self._shards]
-        for row, key in enumerate(keys):
-            rows[shard_of(key, len(self._shards))].append(row)
-
+        rows = self._group.spread(range(len(keys)), lambda row: keys[row])
         prepared = prepare(query, language, bm25 or _BM25)
 
         def score(shard: Shard, position: int, lease: Lease) -> Parts:
-            return shard.score_documents(prepared, [keys[row] for row in rows[position]], lease)
+            return shard.score_documents(prepared, [keys[row] for row in rows.get(position, ())], lease)
 
         answers, unsearched = self._in_rounds(prepared, score)
         attainable = next(iter(answers.values())).attainable
         scores = np.zeros((len(keys), len(query.groups)), np.float32)
         joined = Parts(scores, attainable, np.zeros(len(keys), np.float32), unsearched)
         for position, parts in answers.items():
-            joined.scores[rows[position]] = parts.scores
-            joined.totals[rows[position]] = parts.totals
+            chosen = rows.get(position, [])
+            joined.scores[chosen] = parts.scores
+            joined.totals[chosen] = parts.totals
         return joined
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
@@ -221,10 +202,10 @@ class JoinedIndex:
         if len(vocabulary.candidates) >= _CACHED_CANDIDATES:
             vocabulary.candidates.clear()
         vocabulary.candidates.update(answer.candidates)
-        return self._list_unsearched(faults)
+        return self._group.list_unsearched(faults)
 
     def _present_vocabulary(self) -> _Vocabulary:
-        state = [shard.refreshes for shard in self._shards]
+        state = [shard.refreshes for shard in self._group.shards]
         vocabulary = self._vocabulary
         if vocabulary.state != state or len(vocabulary.sounds) + len(vocabulary.frequencies) >= _CACHED_TERMS:
             vocabulary = self._vocabulary = _Vocabulary(state)
@@ -234,7 +215,7 @@ class JoinedIndex:
         self, vocabulary: _Vocabulary, language: str, sounding: Collection[str], held: Collection[str]
     ) -> tuple[_Vocabulary, Mapping[int, Exception]]:
         """What the shards answer, of which the frequencies are kept, and the faults of those that do not."""
-        answers, faults = self._ask(lambda shard, position: shard.vocabulary(language, sounding, held))
+        answers, faults = self._group.ask(lambda shard, position: shard.vocabulary(language, sounding, held))
         if faults:
             vocabulary.state = []  # another search asks all shards anew
         answer = _Vocabulary([])
@@ -250,7 +231,7 @@ class JoinedIndex:
     ) -> tuple[dict[int, T], tuple[Unsearched, ...]]:
         """The answers of the second round, by shard, and which shards did not answer."""
         key = query.field, query.lines, len(query.terms)
-        state = [shard.refreshes for shard in self._shards]
+        state = [shard.refreshes for shard in self._group.shards]
         sums = self._sums
         if sums.state != state or len(sums.leases) >= _CACHED_QUERIES:
             sums = self._sums = _Sums(state)
@@ -266,7 +247,7 @@ class JoinedIndex:
     @contextmanager
     def _begin(self, query: PreparedQuery) -> Iterator[tuple[Mapping[int, Lease], Mapping[int, Exception]]]:
         """The first round: the snapshots of the shards, each with the sums of all shards that answered."""
-        leases, faults = self._ask(
+        leases, faults = self._group.ask(
             lambda shard, position: shard.begin(query), late=lambda shard, lease: shard.end(lease)
         )
         try:
@@ -275,7 +256,7 @@ class JoinedIndex:
         finally:
             for position, lease in leases.items():
                 with suppress(IndexFault, OSError):
-                    self._shards[position].end(lease)
+                    self._group.shards[position].end(lease)
 
     def _score(
         self,
@@ -283,77 +264,8 @@ class JoinedIndex:
         leases: Mapping[int, Lease],
         faults: Mapping[int, Exception],
     ) -> tuple[dict[int, T], tuple[Unsearched, ...]]:
-        answers, more = self._ask(lambda shard, position: score(shard, position, leases[position]), only=leases)
+        answers, more = self._group.ask(lambda shard, position: score(shard, position, leases[position]), only=leases)
         for fault in more.values():
             if isinstance(fault, LeaseExpired):
                 raise fault
-        return answers, self._list_unsearched({**faults, **more})
-
-    def _list_unsearched(self, faults: Mapping[int, Exception]) -> tuple[Unsearched, ...]:
-        return tuple(Unsearched(1 / len(self._shards), fault) for _, fault in sorted(faults.items()))
-
-    def _ask(
-        self,
-        ask: Callable[[Shard, int], T],
-        only: Collection[int] | None = None,
-        late: Callable[[Shard, T], None] | None = None,
-    ) -> tuple[dict[int, T], dict[int, Exception]]:
-        """The answers of shards by their positions, and the faults of the others. ``late`` gets what comes too late.
-
-        Raises:
-            Exception: what the first shard raised, where none answered.
-            WorkCancelled: nobody waits for it any more.
-        """
-        positions = list(range(len(self._shards))) if only is None else sorted(only)
-        now = time.monotonic()
-        awake = [position for position in positions if self._resting.get(position, 0.0) <= now] or positions
-        futures: dict[int, Future[T]] = {}
-        try:
-            for position in awake:
-                futures[position] = self._pool.submit(ask, self._shards[position], position)
-            _wait(list(futures.values()), remaining(_LONGEST_SECONDS) * _SHARE_OF_TIME)
-            answers, faults = self._collect(futures)
-            if not answers:
-                raise next(iter(faults.values()))
-        except BaseException:
-            self._abandon(futures, late)
-            raise
-        self._abandon({position: futures[position] for position in faults}, late)
-        return answers, faults | {position: ShardLate(position) for position in positions if position not in awake}
-
-    def _collect(self, futures: Mapping[int, Future[T]]) -> tuple[dict[int, T], dict[int, Exception]]:
-        answers: dict[int, T] = {}
-        faults: dict[int, Exception] = {}
-        for position, future in futures.items():
-            fault = future.exception() if future.done() else ShardLate(position)
-            if fault is None:
-                answers[position] = future.result()
-            elif isinstance(fault, _FAULTS):
-                faults[position] = fault
-            else:
-                raise fault
-            if isinstance(fault, ShardLate):
-                self._resting[position] = time.monotonic() + _REST_SECONDS
-            if isinstance(fault, (IndexCorrupt, IndexClosed)):
-                self.damage = fault
-        return answers, faults
-
-    def _abandon(self, futures: Mapping[int, Future[T]], late: Callable[[Shard, T], None] | None) -> None:
-        """Nobody takes the answers of these: what is not begun is not done, and ``late`` gets what comes."""
-        for position, future in futures.items():
-            if not future.cancel() and late is not None:
-                future.add_done_callback(partial(_give_back, late, self._shards[position]))
-
-
-def _wait(futures: Sequence[Future[T]], seconds: float) -> None:
-    """Wait until all are done, or for ``seconds``, as long as somebody waits for the answer."""
-    while futures and seconds > 0:
-        futures = list(wait(futures, min(seconds, _POLL_SECONDS)).not_done)
-        seconds -= _POLL_SECONDS
-        check()
-
-
-def _give_back(end: Callable[[Shard, T], None], shard: Shard, future: Future[T]) -> None:
-    if future.exception() is None:
-        with suppress(*_FAULTS):
-            end(shard, future.result())
+        return answers, self._group.list_unsearched({**faults, **more})

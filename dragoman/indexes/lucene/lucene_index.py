@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
-from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking, Unsearched
+from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
 from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
@@ -17,6 +17,7 @@ from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
 from dragoman.indexes.lucene.lucene_store import LuceneStore
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
+from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from pathlib import Path
-from typing import TypeVar
 
 from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.lucene.joined_index import JoinedIndex, shard_of
+from dragoman.indexes.lucene.joined_index import JoinedIndex
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 
 __all__ = ["ShardedIndex", "open_index"]
 
 _SHARDS = "shards"
 """The key of the commits' metadata that says how many parts there are."""
-
-T = TypeVar("T")
 
 
 def open_index(directory: Path, pool: Executor, shards: int | None = None) -> LuceneIndex | ShardedIndex:
@@ -48,6 +45,7 @@ class ShardedIndex(JoinedIndex):
         except BaseException:
             self.close()
             raise
+        self._pool = pool
         super().__init__(self._parts, pool)
 
     @property
@@ -79,13 +77,13 @@ class ShardedIndex(JoinedIndex):
 
     def write(self, rows: Sequence[IndexRow]) -> None:
         """Add analysed documents; a document with a known key is replaced."""
-        spread = self._spread(rows, lambda row: row.key)
-        self._each(lambda part, place: part.write(spread[place]), [place for place, part in enumerate(spread) if part])
+        spread = self._group.spread(rows, lambda row: row.key)
+        self._each(lambda part, place: part.write(spread[place]), spread)
 
     def delete(self, keys: Collection[int]) -> None:
         """Delete documents by key; unknown keys are ignored."""
-        spread = self._spread(list(keys), lambda key: key)
-        self._each(lambda part, place: part.delete(spread[place]), [place for place, part in enumerate(spread) if part])
+        spread = self._group.spread(keys, lambda key: key)
+        self._each(lambda part, place: part.delete(spread[place]), spread)
 
     def commit(self, generation: int, metadata: Mapping[str, str] | None = None) -> None:
         """Make all changes durable, in each part atomically."""
@@ -120,13 +118,7 @@ class ShardedIndex(JoinedIndex):
         if counts - {str(self.shards)}:
             raise IndexCorrupt(self.directory, f"has {self.shards} parts, not {min(map(str, counts))}; rebuild it")
 
-    def _spread(self, changes: Sequence[T], key: Callable[[T], int]) -> list[list[T]]:
-        spread: list[list[T]] = [[] for _ in self._parts]
-        for change in changes:
-            spread[shard_of(key(change), self.shards)].append(change)
-        return spread
-
-    def _each(self, change: Callable[[LuceneIndex, int], None], places: Sequence[int] | None = None) -> None:
+    def _each(self, change: Callable[[LuceneIndex, int], None], places: Collection[int] | None = None) -> None:
         chosen = range(self.shards) if places is None else places
         futures = [self._pool.submit(change, self._parts[place], place) for place in chosen]
         wait(futures)

@@ -168,6 +168,7 @@ class Collections:
                 raise NotFound(f"there is no collection named {name!r}")
             row.shards = shards
         self._indexes.follower.follow(row.id)
+        self._dense.follow(row.id)
         return self._info(row)
 
     def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:

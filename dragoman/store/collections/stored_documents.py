@@ -31,7 +31,7 @@ _FETCH_SIZE = 20
 _KEYS_AT_ONCE = 1000
 _TEXTS_AT_ONCE = 100
 
-_RECORD = select(
+_RECORD: Any = select(
     Collection.id,
     Collection.uid,
     Collection.name,
@@ -40,6 +40,8 @@ _RECORD = select(
     Collection.late_interaction,
     Collection.entities,
     Collection.shards,
+    Collection.encoder,
+    Collection.states,
 )
 DOCUMENT = select(Document.key, Document.generation, Document.language, Document.title, Document.text, Document.deleted)
 """The columns of a :class:`SourceDocument`."""

@@ -84,8 +84,8 @@ class Engine:
         data_folder, count, queries = arguments.data, arguments.paragraphs[0], arguments.queries
         self.hits_wanted, self.words = arguments.hits, arguments.words
         if arguments.shards > 1:
-            from dragoman.indexes.lucene.shard_pool import ShardPool
             from dragoman.indexes.lucene.sharded_index import ShardedIndex
+            from dragoman.indexes.shard_pool import ShardPool
 
             self.index: Any = ShardedIndex(folder, ShardPool(os.cpu_count() or 1), arguments.shards)
         else:

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import faiss
@@ -21,13 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from sqlalchemy import insert
 
-from dragoman.indexes.dense.file import DenseHeader
 from dragoman.indexes.dense.index import DenseIndex, Embedded
+from dragoman.store.collections.stored_embeddings import StoredEmbeddings
+from dragoman.store.database import open_store
+from dragoman.store.models import Collection, Document
 
 QUERIES = 20
 HITS = 100
 _DOCUMENTS_PER_BATCH = 10_000
+_STORED_AT_ONCE = 64
 
 
 def main() -> None:
@@ -36,7 +41,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--pyserini", metavar="PYTHON", help="also measure FaissSearcher, with this interpreter")
     arguments = parser.parse_args()
-    table = Table("passages", "search, ms", "FaissSearcher, ms", "add, s", "delete one, ms", "save, s", "load, s")
+    table = Table("passages", "search, ms", "FaissSearcher, ms", "add, s", "delete one, ms", "store, s", "read, s")
     for passages in map(int, arguments.passages.split(",")):
         table.add_row(f"{passages:,}", *measure(passages, arguments.width, arguments.pyserini))
     Console().print(table)
@@ -60,10 +65,32 @@ def measure(passages: int, width: int, pyserini: str | None = None) -> list[str]
     theirs = "-" if pyserini is None else faiss_searcher(pyserini, flat, queries, index)
     delete = seconds(lambda: index.delete([0]))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "vectors.safetensors"
-        save = seconds(lambda: index.save(path, DenseHeader("collection", "encoder", width, 1)))
-        load = seconds(lambda: DenseIndex.load(path, "collection", "encoder"))
-    return [f"{search * 1000:.1f}", theirs, f"{add:.2f}", f"{delete * 1000:.1f}", f"{save:.2f}", f"{load:.2f}"]
+        store, read = store_and_read(Path(folder), index)
+    return [f"{search * 1000:.1f}", theirs, f"{add:.2f}", f"{delete * 1000:.1f}", f"{store:.2f}", f"{read:.2f}"]
+
+
+def store_and_read(folder: Path, index: DenseIndex) -> tuple[float, float]:
+    """Seconds to store all embeddings in SQLite, 64 documents at a time, and to read them into a new index."""
+    with open_store(f"sqlite:///{folder / 'benchmark.db'}") as database:
+        with database.write() as session:
+            session.add(Collection(id=1, name="c", language="en"))
+            session.flush()
+            fields = {"collection_id": 1, "language": "en", "text": "", "generation": 1, "deleted": False}
+            session.execute(insert(Document), [{"key": key, "id": str(key), **fields} for key in index.generations])
+        source = StoredEmbeddings(database)
+        source.begin_embeddings(1, "encoder", False)
+        documents = index.all()
+
+        def store() -> None:
+            while batch := list(islice(documents, _STORED_AT_ONCE)):
+                source.put_embeddings(1, "encoder", batch)
+
+        def read() -> None:
+            copy = DenseIndex(index.width)
+            for batch in source.embeddings(1, index.width, 0):
+                copy.put(batch)
+
+        return seconds(store), seconds(read)
 
 
 def faiss_searcher(python: str, flat: faiss.IndexFlatIP, queries: NDArray[np.float32], index: DenseIndex) -> str:

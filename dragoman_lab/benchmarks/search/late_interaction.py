@@ -120,7 +120,7 @@ def maps(
 def milliseconds(codec: StateCodec, subwords: int, documents: int = DEPTH, rounds: int = 100) -> float:
     """The median time of MaxSim for a query of 16 subwords."""
     noise = np.random.default_rng(0)
-    index = DenseIndex(codec.width, codec, 1e9)
+    index = DenseIndex(codec.width, codec)
     codes = noise.integers(0, 256, (subwords, codec.size)).astype(np.uint8)
     vectors = noise.standard_normal((1, codec.width)).astype(np.float32)
     index.put(

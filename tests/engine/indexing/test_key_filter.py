@@ -65,12 +65,13 @@ def test_lucene(runtime: Runtime, tmp_path: Path, part: int) -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_embeddings(runtime: Runtime, tmp_path: Path, part: int) -> None:
+def test_embeddings(runtime: Runtime, part: int) -> None:
     collection = runtime.collections.get("c").key
-    dense = DenseIndexes(runtime.source, tmp_path / "part", runtime.models, True, keys=lambda key: key % 2 == part)
+    pool = runtime.indexes.pool
+    dense = DenseIndexes(runtime.source, runtime.models, pool, True, keys=lambda key: key % 2 == part)
 
     def keys() -> list[int]:
-        return sorted(hit.key for hit in dense.of(collection).search(WordEncoder.vector("neno1"), 100))
+        return sorted(hit.key for hit in dense.of(collection).search(WordEncoder.vector("neno1"), 100).hits)
 
     try:
         dense.start()

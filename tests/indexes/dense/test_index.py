@@ -1,26 +1,21 @@
 from __future__ import annotations
 
-import resource
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
 from dragoman.indexes.dense.index import DenseIndex, Embedded
-from dragoman.indexes.errors import IndexCorrupt
+from dragoman.indexes.dense.parts import to_8_bits
 
 WIDTH = 4
-HEADER = DenseHeader("uid", "encoder-a", WIDTH, 7)
 
 VECTORS = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=WIDTH, max_size=WIDTH)
 DOCUMENTS = st.tuples(st.integers(0, 6), st.lists(VECTORS, max_size=4))
 STEPS = st.lists(
     st.tuples(st.just("put"), st.lists(DOCUMENTS, max_size=3))
     | st.tuples(st.just("delete"), st.lists(st.integers(0, 6), max_size=3))
-    | st.tuples(st.sampled_from(["compact", "reload"]), st.none()),
+    | st.tuples(st.sampled_from(["compact", "copy"]), st.none()),
     max_size=12,
 )
 
@@ -42,8 +37,7 @@ def brute_force(model: dict[int, Embedded], query: np.ndarray, k: int) -> list[t
 
 @settings(max_examples=150, deadline=None)
 @given(STEPS, VECTORS, st.integers(1, 8))
-def test_any_history_gives_the_hits_of_brute_force(tmp_path_factory, steps, query, k) -> None:
-    path = tmp_path_factory.mktemp("dense") / "c.dense"
+def test_any_history_gives_the_hits_of_brute_force(steps, query, k) -> None:
     index, model = DenseIndex(WIDTH), {}
     vector = np.array(query, np.float32)
     for generation, (step, argument) in enumerate(steps):
@@ -58,9 +52,9 @@ def test_any_history_gives_the_hits_of_brute_force(tmp_path_factory, steps, quer
         elif step == "compact":
             index._compact()
         else:
-            index.save(path, HEADER)
-            index, header = DenseIndex.load(path, "uid", "encoder-a")
-            assert header == read_header(path) == HEADER
+            documents = list(index.all())
+            index = DenseIndex(WIDTH)
+            index.put(documents)
         assert index.generations == {key: document.generation for key, document in model.items()}
         assert len(index) == sum(len(document.spans) for document in model.values())
         hits = [(hit.key, hit.score, hit.generation, hit.start) for hit in index.search(vector, k)]
@@ -115,75 +109,6 @@ def test_invalid_vectors_are_refused_without_changes(bad: float) -> None:
         index.search(np.ones(3, np.float32), 1)
 
 
-def saved(folder: Path) -> Path:
-    index = DenseIndex(WIDTH)
-    index.put([embedded(key, 1, [[key, 0, 0, 1]]) for key in range(20)])
-    index.save(folder / "c.dense", HEADER)
-    assert [path.name for path in folder.iterdir()] == ["c.dense"]
-    return folder / "c.dense"
-
-
-def test_a_damaged_file_is_never_read(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    whole = path.read_bytes()
-    DenseIndex.load(path, "uid", "encoder-a")
-    for place in range(0, len(whole), 7):
-        damaged = bytearray(whole)
-        damaged[place] ^= 1
-        path.write_bytes(damaged)
-        with pytest.raises((IndexCorrupt, OtherEncoder)):
-            DenseIndex.load(path, "uid", "encoder-a")
-    for length in (0, 4, 8, 50, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:length])
-        with pytest.raises(IndexCorrupt):
-            DenseIndex.load(path, "uid", "encoder-a")
-    path.write_bytes(whole + b"x")
-    with pytest.raises(IndexCorrupt):
-        DenseIndex.load(path, "uid", "encoder-a")
-
-
-def test_the_file_of_another_encoder_or_collection_is_never_read(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    with pytest.raises(OtherEncoder, match="encoder-a"):
-        DenseIndex.load(path, "uid", "encoder-b")
-    with pytest.raises(OtherEncoder):
-        DenseIndex.load(path, "other", "encoder-a")
-    with pytest.raises(FileNotFoundError):
-        DenseIndex.load(tmp_path / "none", "uid", "encoder-a")
-
-
-def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = saved(tmp_path)
-    before = path.read_bytes()
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        DenseIndex(WIDTH).save(path, HEADER)
-    assert path.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["c.dense"]
-
-
-def test_a_failed_write_is_an_os_error_and_keeps_the_old_file(tmp_path: Path) -> None:
-    path, index = tmp_path / "c.dense", DenseIndex(WIDTH)
-    index.put([embedded(1, 1, [[1.0, 0.0, 0.0, 0.0]])])
-    index.save(path, HEADER)
-    index.put([embedded(key, 2, [[0.0, 1.0, 0.0, 0.0]] * 4) for key in range(2, 200)])
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    try:
-        with pytest.raises(OSError, match=r"(?i)too large"):
-            index.save(path, HEADER)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert list(tmp_path.iterdir()) == [path]
-    assert DenseIndex.load(path, "uid", "encoder-a")[0].documents == 1
-    index.save(path, HEADER)
-    assert DenseIndex.load(path, "uid", "encoder-a")[0].documents == 199
-
-
 def test_the_scores_of_chosen_documents_are_those_of_a_search() -> None:
     noise = np.random.default_rng(2)
     index = DenseIndex(WIDTH)
@@ -199,23 +124,29 @@ def test_the_scores_of_chosen_documents_are_those_of_a_search() -> None:
     assert index.score(vector, []) == index.score(vector, [99]) == []
 
 
-def test_a_hit_names_the_best_sentence_of_its_passage_also_after_a_restart(tmp_path: Path) -> None:
+def test_a_hit_names_the_best_sentence_of_its_passage_also_in_a_copy() -> None:
     eye = np.eye(WIDTH, dtype=np.float32)
     several = Embedded(
-        1, 1, [(0, 0), (0, 30)], np.stack([eye[3], eye[0]]), [(1, 0, 9), (1, 10, 19), (1, 20, 30)], eye[[0, 1, 2]]
+        1,
+        1,
+        [(0, 0), (0, 30)],
+        np.stack([eye[3], eye[0]]),
+        [(1, 0, 9), (1, 10, 19), (1, 20, 30)],
+        to_8_bits(eye[[0, 1, 2]]),
     )
     single = Embedded(2, 1, [(0, 12)], 0.5 * eye[[0]])
     index = DenseIndex(WIDTH)
     index.put([several, single])
     for generation in range(2, 1600):  # its numbers grow until they are given anew
         index.put([single._replace(key=3, generation=generation)])
-    index.save(tmp_path / "c", HEADER)
-    for one in (index, DenseIndex.load(tmp_path / "c", "uid", "encoder-a")[0]):
+    copied = DenseIndex(WIDTH)
+    copied.put(list(index.all()))
+    for one in (index, copied):
         for axis, sentence in enumerate([(0, 9), (10, 19), (20, 30)]):
             vector = 2 * eye[0] + 3 * eye[axis] - eye[3]
             best = one.search(vector, 1)[0]
             assert (best.key, best.start, best.end, best.sentence) == (1, 0, 30, sentence)
         assert one.search(eye[3], 1)[0].sentence == (0, 0)  # the title
         assert one.search(eye[0], 2)[1].sentence == (0, 12)
-    with pytest.raises(ValueError, match="2 vectors for 3 sentences"):
-        index.put([several._replace(sentence_vectors=eye[[0, 1]])])
+    with pytest.raises(ValueError, match=r"vectors \(2, 4\) for 3 sentences"):
+        index.put([several._replace(sentence_codes=to_8_bits(eye[[0, 1]]))])

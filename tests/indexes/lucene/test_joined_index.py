@@ -22,7 +22,8 @@ from dragoman.engine.indexing import faults as faults
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.errors import IndexClosed, LeaseExpired, ShardLate
 from dragoman.indexes.lucene import queries
-from dragoman.indexes.lucene.joined_index import JoinedIndex, shard_of
+from dragoman.indexes.lucene.joined_index import JoinedIndex
+from dragoman.indexes.shard_group import shard_of
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import PlainAnalysis
 from tests.indexes.lucene.test_scores import MISSING, VOCABULARY, changes, groups, parameters

@@ -1,17 +1,16 @@
 """The embeddings of one collection, kept in step with its documents.
 
 What is stored of documents is the truth. Generations show which documents have no embedding yet. A vector is served
-only while its document is unchanged. The file is saved periodically; embeddings lost in a crash are computed again.
+only while its document is unchanged. Each embedding is stored as soon as it is made, and read again after a restart.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from threading import RLock
 
 import numpy as np
@@ -19,19 +18,17 @@ from numpy.typing import NDArray
 
 from dragoman.engine.core.errors import NotFound, Unavailable
 from dragoman.engine.indexing.feed import Feed
-from dragoman.engine.indexing.sources import CollectionRecord, SourceDocument, Version
+from dragoman.engine.indexing.sources import CollectionRecord, EmbeddingSource, SourceDocument, Version
 from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
-from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
-from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
-from dragoman.indexes.errors import IndexCorrupt
+from dragoman.indexes.dense.index import DenseHit, Embedded
+from dragoman.indexes.dense.parts import to_8_bits
+from dragoman.indexes.dense.sharded_index import DenseHits, MaxSim, ShardedDenseIndex
 from dragoman.lexicon.text.passages import Span, passages, sentences
 
 logger = logging.getLogger("dragoman")
 
 _PASSAGES_AT_ONCE = 128
 _DOCUMENTS_AT_ONCE = 64
-_SAVE_SECONDS = 5.0
-_SAVE_SHARE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class Unembedded:
             self.spans,
             np.concatenate(vectors),
             sentences,
-            np.concatenate(parts),
+            to_8_bits(np.concatenate(parts)),
             [len(subwords) for subwords in codes],
             np.concatenate(codes) if codes else None,
         )
@@ -89,47 +86,63 @@ class Coverage:
 class DenseCollection:
     """One collection's embeddings; all methods may be called from any thread."""
 
-    def __init__(self, feed: Feed, path: Path, record: CollectionRecord, most_state_bytes: float = 0.0) -> None:
-        """The states of subwords are kept while they take ``most_state_bytes``."""
-        self.path = path
+    def __init__(
+        self,
+        source: EmbeddingSource,
+        feed: Feed,
+        record: CollectionRecord,
+        pool: Executor,
+        most_state_bytes: float | None = None,
+    ) -> None:
+        """``pool`` searches several parts; ``most_state_bytes``, as for :class:`DenseIndexes`, counts unless the
+        collection says whether states are kept.
+        """
         self._most_state_bytes = most_state_bytes
+        self._source = source
         self._feed = feed
         self._id = record.id
-        self._uid = record.uid
-        self._saving = RLock()
-        """Held while the file is read, written or removed. Acquire it before ``_lock``, which is only held briefly."""
+        self._pool = pool
+        self._opening = RLock()
+        """Held while embeddings are read or removed. Acquire it before ``_lock``, which is only held briefly."""
         self._lock = RLock()
         self._encoder: EncoderInfo | None = None
-        self._index: DenseIndex | None = None
+        self._index: ShardedDenseIndex | None = None
         self._pending: dict[int, int] = {}
         self._failed: dict[int, int] = {}
         self._generation = -1
-        self._dirty = False
         self._deleted = False
-        self._saved = 0.0
-        self._save_cost = 0.0
 
     def open(self, encoder: EncoderInfo) -> None:
-        """Read the file; start empty if it is missing, damaged or from another encoder.
+        """Read what is stored; start empty if there is nothing, or if it is of another encoder or precision.
 
         Raises:
             NotFound: the collection was deleted.
         """
-        with self._lock:
+        if self._is_open(encoder):
+            return
+        with self._opening:
             if self._is_open(encoder):
                 return
-        with self._saving:
+            record = self._source.collection(self._id)
+            states = encoder.codec is not None and self._keeps_states(record)
+            if record.encoder is None or not encoder.recognises(record.encoder):
+                if record.encoder is not None:
+                    logger.warning("the embeddings of collection %s are made anew by another encoder", record.uid)
+                self._source.begin_embeddings(self._id, encoder.identity, states)
+            elif record.encoder != encoder.identity:
+                self._source.rename_encoder(self._id, encoder.identity)
+            index = ShardedDenseIndex(record.shards, self._pool, encoder.width, encoder.codec if states else None)
+            state_size = encoder.codec.size if states and encoder.codec is not None else 0
+            for embedded in self._source.embeddings(self._id, index.width, state_size):
+                index.put(self._feed.select(embedded))
             with self._lock:
-                if self._is_open(encoder):
-                    return
-            loaded, made_by = self._load(encoder)
-            with self._lock:
-                self._encoder = encoder
-                self._index = loaded or DenseIndex(encoder.width, encoder.codec, self._most_state_bytes)
+                self._encoder, self._index = encoder, index
                 self._pending, self._failed, self._generation = {}, {}, -1
-                self._dirty = self._dirty or made_by != encoder.identity
-            if loaded is None:
-                self.save(force=True)  # the file marks the collection as having embeddings
+
+    def _keeps_states(self, record: CollectionRecord) -> bool:
+        if self._most_state_bytes is None:
+            return False
+        return record.states if record.late_interaction is None else record.late_interaction
 
     def reconcile(self, generation: int | None = None) -> None:
         """Remove the vectors of changed and deleted documents, and queue the documents that need new ones.
@@ -162,7 +175,7 @@ class DenseCollection:
             chosen = dict(islice(self._pending.items(), _DOCUMENTS_AT_ONCE))
         if not chosen:
             return []
-        documents = [document for document in self._feed.source.documents(list(chosen)) if not document.deleted]
+        documents = [document for document in self._source.documents(list(chosen)) if not document.deleted]
         current = {document.key: document.generation for document in documents}
         with self._lock:
             for key, generation in chosen.items():
@@ -178,22 +191,60 @@ class DenseCollection:
         return taken
 
     def put(self, documents: Sequence[tuple[Unembedded, Sequence[Embedding] | None]]) -> None:
-        """Add the embeddings of documents' passages; None for a document that cannot be embedded."""
+        """Store the embeddings of documents' passages; None for a document that cannot be embedded.
+
+        Raises:
+            Unavailable: another encoder makes the collection's embeddings by now.
+        """
         with self._lock:
-            if self._index is None:
+            index, encoder = self._index, self._encoder
+            if index is None or encoder is None:
                 return
             current = [pair for pair in documents if self._pending.get(pair[0].key) == pair[0].generation]
-            width = self._index.width
-            self._index.put(
-                [document.with_embeddings(vectors, width) for document, vectors in current if vectors is not None]
-            )
-            for document, vectors in current:
-                del self._pending[document.key]
-                if vectors is None:
+        embedded = [document.with_embeddings(made, index.width) for document, made in current if made is not None]
+        stored = self._source.put_embeddings(self._id, encoder.identity, embedded) if embedded else set()
+        with self._lock:
+            if self._index is not index:
+                return
+            current = [pair for pair in current if self._pending.get(pair[0].key) == pair[0].generation]
+            still = {document.key for document, _ in current}
+            index.put([document for document in embedded if document.key in stored & still])
+            for document, made in current:
+                if made is None:
                     self._failed[document.key] = document.generation
-            self._dirty = True
+                elif document.key not in stored:  # changed since; the next reconcile finds it again
+                    self._generation = min(self._generation, document.generation - 1)
+                del self._pending[document.key]
+        self._limit_states(index)
 
-    def search(self, vector: NDArray[np.float32], k: int, generation: int | None = None) -> list[DenseHit]:
+    def _limit_states(self, index: ShardedDenseIndex) -> None:
+        """Once all states of the collection take more than they may, it has none any more."""
+        most = self._most_state_bytes
+        if most is None or not index.keeps_states or index.state_bytes <= most:
+            return
+        if self._source.collection(self._id).late_interaction is None:
+            logger.warning("states of subwords take more than %.0f bytes and are dropped", most)
+            self._source.drop_states(self._id)
+            index.drop_states()
+
+    def reshape(self) -> None:
+        """Spread the vectors over as many parts as the collection is to have.
+
+        Raises:
+            NotFound: the collection was deleted.
+        """
+        with self._opening:
+            record = self._source.collection(self._id)
+            with self._lock:
+                index, encoder = self._index, self._encoder
+                if index is None or encoder is None or index.shards == record.shards:
+                    return
+                codec = encoder.codec if index.keeps_states else None
+                reshaped = ShardedDenseIndex(record.shards, self._pool, index.width, codec)
+                reshaped.put(list(index.all()))
+                self._index = reshaped
+
+    def search(self, vector: NDArray[np.float32], k: int, generation: int | None = None) -> DenseHits:
         """The ``k`` best documents that are unchanged in the database; ``generation`` as for :meth:`reconcile`.
 
         Raises:
@@ -202,21 +253,22 @@ class DenseCollection:
         index = self._open_index(vector)
         spare = 0
         while True:
-            hits = index.search(vector, k + spare)
-            served = self._current(hits, generation)
-            if len(served) >= k or len(hits) < k + spare:
-                return served[:k]
-            spare = 2 * spare + len(hits) - len(served)
+            answer = index.search(vector, k + spare)
+            served = self._current(answer.hits, generation)
+            if len(served) >= k or len(answer.hits) < k + spare:
+                return answer._replace(hits=served[:k])
+            spare = 2 * spare + len(answer.hits) - len(served)
 
-    def score(self, vector: NDArray[np.float32], keys: Sequence[int], generation: int | None = None) -> list[DenseHit]:
+    def score(self, vector: NDArray[np.float32], keys: Sequence[int], generation: int | None = None) -> DenseHits:
         """The documents of these keys that have embeddings and are unchanged in the database; ``generation`` as above.
 
         Raises:
             Unavailable: as :meth:`search`.
         """
-        return self._current(self._open_index(vector).score(vector, keys), generation)
+        answer = self._open_index(vector).score(vector, keys)
+        return answer._replace(hits=self._current(answer.hits, generation))
 
-    def maxsim(self, query: EncodedQuery, keys: Sequence[int]) -> NDArray[np.float32] | None:
+    def maxsim(self, query: EncodedQuery, keys: Sequence[int]) -> MaxSim | None:
         """MaxSim (keys, subwords); None if states are not kept.
 
         Raises:
@@ -230,7 +282,7 @@ class DenseCollection:
         with self._lock:
             return self._index is not None and self._index.keeps_states
 
-    def _open_index(self, vector: NDArray[np.float32]) -> DenseIndex:
+    def _open_index(self, vector: NDArray[np.float32]) -> ShardedDenseIndex:
         with self._lock:
             index = self._index
         if index is None or vector.shape != (index.width,):
@@ -240,7 +292,7 @@ class DenseCollection:
     def _current(self, hits: Sequence[DenseHit], generation: int | None) -> list[DenseHit]:
         if generation is not None and generation == self._generation:  # nothing has changed since the last reconcile
             return list(hits)
-        current = self._feed.source.generations([hit.key for hit in hits])
+        current = self._source.generations([hit.key for hit in hits])
         return [hit for hit in hits if current.get(hit.key) == hit.generation]
 
     def coverage(self) -> Coverage:
@@ -257,7 +309,7 @@ class DenseCollection:
 
     @property
     def opened(self) -> bool:
-        """Whether the file was read or begun."""
+        """Whether what is stored was read."""
         return self._index is not None
 
     @property
@@ -266,61 +318,32 @@ class DenseCollection:
         with self._lock:
             return self._index is not None and not self._pending
 
-    def save(self, force: bool = False) -> None:
-        """Write the file if something has changed; without ``force`` the interval depends on the cost of saving.
-
-        If the file cannot be written, for example on a full disk, searches continue and saving is retried.
-        """
-        with self._saving:
-            with self._lock:
-                index, encoder = self._index, self._encoder
-                pause = max(_SAVE_SECONDS, _SAVE_SHARE * self._save_cost)
-                due = force or time.monotonic() - self._saved >= pause
-                if index is None or encoder is None or not self._dirty or not due:
-                    return
-                self._dirty = False
-                generation = -1 if self._pending or self._failed else self._generation
-            started = time.monotonic()
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                index.save(self.path, DenseHeader(self._uid, encoder.identity, encoder.width, generation))
-            except OSError as fault:
-                logger.warning("the embeddings of collection %s cannot be saved: %s", self._uid, fault)
-                self._dirty = True
-            self._saved = time.monotonic()
-            self._save_cost = self._saved - started
-
     def drop(self) -> None:
-        """Remove all embeddings and the file."""
-        with self._saving, self._lock:
-            self._index, self._encoder = None, None
-            self._pending, self._failed, self._generation = {}, {}, -1
-            self._dirty = False
-            self.path.unlink(missing_ok=True)
+        """Remove all embeddings.
+
+        Raises:
+            OSError, ServiceError: the database cannot be written.
+        """
+        with self._opening:
+            self._source.drop_embeddings(self._id)
+            self._close()
 
     def destroy(self) -> None:
-        """Remove the embeddings of a deleted collection."""
-        with self._saving, self._lock:
+        """The collection was deleted, and its embeddings with it."""
+        with self._opening:
             self._deleted = True
-            self.drop()
+            self._close()
 
-    def _load(self, encoder: EncoderInfo) -> tuple[DenseIndex | None, str | None]:
-        """The index, and the identity that the file has for its encoder."""
-        try:
-            made_by = read_header(self.path).encoder
-            identity = made_by if encoder.recognises(made_by) else encoder.identity
-            index, _ = DenseIndex.load(self.path, self._uid, identity, encoder.codec, self._most_state_bytes)
-            return index, made_by
-        except FileNotFoundError:
-            return None, None
-        except (IndexCorrupt, OtherEncoder) as fault:
-            logger.warning("the embeddings of collection %s are rebuilt: %s", self._uid, fault)
-            return None, None
+    def _close(self) -> None:
+        with self._lock:
+            self._index, self._encoder = None, None
+            self._pending, self._failed, self._generation = {}, {}, -1
 
     def _is_open(self, encoder: EncoderInfo) -> bool:
-        if self._deleted:
-            raise NotFound("the collection has been deleted")
-        return self._index is not None and self._encoder == encoder
+        with self._lock:
+            if self._deleted:
+                raise NotFound("the collection has been deleted")
+            return self._index is not None and self._encoder == encoder
 
     def _count(self) -> int:
         """The number of documents here: embedded, failed and pending, which are disjoint."""
@@ -355,7 +378,6 @@ class DenseCollection:
             self._failed.pop(key, None)
         if keys:
             self._index.delete(keys)
-            self._dirty = True
 
 
 def _sentences(passage: str) -> list[Span]:

@@ -1,17 +1,15 @@
 """The embeddings of all collections, and how they follow the documents.
 
 A collection gets embeddings with its first dense search, or always if so configured. From then on they follow every
-import and deletion, even after a restart: the file on disk marks the collection as having embeddings.
+import and deletion, even after a restart: the collection is stored as one that has embeddings.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, wait
 from contextlib import suppress
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -19,21 +17,16 @@ from dragoman.engine.core.errors import ClientDisconnected, NotFound, NotInstall
 from dragoman.engine.indexing.dense.collection import Coverage, DenseCollection, Unembedded
 from dragoman.engine.indexing.feed import Feed, KeyFilter
 from dragoman.engine.indexing.follower import FollowedIndex, Follower
-from dragoman.engine.indexing.sources import CollectionRecord, DocumentSource
+from dragoman.engine.indexing.sources import CollectionRecord, EmbeddingSource
 from dragoman.engine.models.encoding import Embedding, EncoderInfo
 from dragoman.engine.models.models import Embed, Models
 from dragoman.engine.models.worker import Cancelled
-from dragoman.indexes.dense.file import DenseHeader, read_header
-from dragoman.indexes.errors import IndexCorrupt
 
 logger = logging.getLogger("dragoman")
 
-_SUFFIX = ".safetensors"
 _POLL_SECONDS = 0.2
 _TRIMMED_AFTER = 100
 """Documents embedded after which freed memory is returned to the system."""
-_SAVE_SECONDS = 2.0
-"""How often it is asked whether a file is to be saved."""
 
 
 class DenseIndexes(FollowedIndex):
@@ -41,6 +34,7 @@ class DenseIndexes(FollowedIndex):
 
     Args:
         always: embed all collections, not only those that had a dense search.
+        pool: searches the parts of a collection.
         most_state_bytes: size up to which the states of a collection's subwords are kept, if it does not say itself;
             None to keep none at all.
         keys: embed only documents of these keys.
@@ -48,15 +42,16 @@ class DenseIndexes(FollowedIndex):
 
     def __init__(
         self,
-        source: DocumentSource,
-        directory: Path,
+        source: EmbeddingSource,
         models: Models,
+        pool: Executor,
         always: bool,
         most_state_bytes: float | None = None,
         keys: KeyFilter | None = None,
     ) -> None:
+        self._source = source
         self._feed = Feed(source, keys)
-        self._directory = directory
+        self._pool = pool
         self._models = models
         self._always = always
         self._most_state_bytes = most_state_bytes
@@ -64,26 +59,20 @@ class DenseIndexes(FollowedIndex):
         self._all: dict[int, DenseCollection] = {}
         self._embedded = 0
         """Documents embedded since memory was last returned to the system."""
-        self.follower = Follower(self, "embedded", save_seconds=_SAVE_SECONDS)
+        self._in_step: dict[int, int] = {}
+        """The generations in which collections that are not open had all embeddings."""
+        self.follower = Follower(self, "embedded")
 
-    def start(self, *, embed: bool = True) -> None:
-        """Remove the files of deleted collections.
+    def start(self) -> None:
+        """Embed in the background what is missing, and later changes.
 
-        With ``embed``, what is missing is embedded in the background, and so are later changes; without it, as in a
-        command that ends soon, the next server does that.
+        A command that ends soon does without it: the next server does that.
         """
-        records = self._feed.source.collections()
-        names = {f"{record.uid}{_SUFFIX}" for record in records}
-        if self._directory.is_dir():
-            for path in self._directory.iterdir():
-                if path.name not in names:
-                    path.unlink(missing_ok=True)
-        if embed:
-            self.follower.start(
-                record.id
-                for record in records
-                if self._always or (self._path(record.uid).exists() and self._header_in_step(record) is None)
-            )
+        self.follower.start(
+            record.id
+            for record in self._source.collections()
+            if self._always or (record.encoder is not None and not self._is_in_step(record))
+        )
 
     def follow(self, collection: int) -> None:
         """A collection's documents have changed; embed them in the background if it has embeddings."""
@@ -135,9 +124,12 @@ class DenseIndexes(FollowedIndex):
         if embeddings is not None and embeddings.opened:
             embeddings.reconcile(generation)
             return embeddings.coverage()
-        record = self._feed.source.collection(collection)
-        header = self._header_in_step(record)  # without the encoder, which need not be loaded
-        return None if header is None else Coverage(0, 0, record.documents, header.states)
+        record = self._source.collection(collection)
+        if not self._is_in_step(record):  # without the encoder, which need not be loaded
+            return None
+        return Coverage(
+            0, 0, record.documents, record.states if record.late_interaction is None else record.late_interaction
+        )
 
     def is_embedded(self, collection: int) -> bool:
         """Whether a collection has embeddings, or is to have them.
@@ -145,7 +137,7 @@ class DenseIndexes(FollowedIndex):
         Raises:
             NotFound: there is no such collection.
         """
-        return self._path(self._feed.source.collection(collection).uid).exists() or self._always
+        return self._source.collection(collection).encoder is not None or self._always
 
     def embed(self, collection: int, progress: Callable[[int], None] | None = None) -> Coverage:
         """Embed the documents of a collection that have no embedding; returns the coverage reached.
@@ -174,23 +166,21 @@ class DenseIndexes(FollowedIndex):
             NotFound: there is no such collection.
             Unavailable: the encoder cannot be loaded; the embeddings are removed nevertheless.
         """
-        embeddings = self.of(collection)
-        present = embeddings.path.exists()
-        embeddings.drop()
+        present = self._source.collection(collection).encoder is not None
+        self.of(collection).drop()
         if present:
             self.embed(collection, progress)
 
     def open_present(self, collections: Sequence[int]) -> None:
-        """Read embeddings that are on disk and of this encoder, for a command without a server; none are computed.
+        """Read embeddings that are stored and of this encoder, for a command without a server; none are computed.
 
         Raises:
             Unavailable: the encoder cannot be loaded.
         """
         for collection in collections:
-            with suppress(NotFound, FileNotFoundError, IndexCorrupt):
-                header = read_header(self.of(collection).path)
-                encoder = self._models.encoder()
-                if encoder.recognises(header.encoder):
+            with suppress(NotFound):
+                made_by = self._source.collection(collection).encoder
+                if made_by is not None and (encoder := self._models.encoder()).recognises(made_by):
                     self.of(collection).open(encoder)
 
     def of(self, collection: int) -> DenseCollection:
@@ -201,17 +191,13 @@ class DenseIndexes(FollowedIndex):
         """
         if (embeddings := self._all.get(collection)) is not None:
             return embeddings
-        record = self._feed.source.collection(collection)
-        most = self._most_state_bytes
-        if most is not None and record.late_interaction is not None:
-            most = math.inf if record.late_interaction else 0.0
+        record = self._source.collection(collection)
+        embeddings = DenseCollection(self._source, self._feed, record, self._pool, self._most_state_bytes)
         with self._lock:
-            return self._all.setdefault(
-                collection, DenseCollection(self._feed, self._path(record.uid), record, most or 0.0)
-            )
+            return self._all.setdefault(collection, embeddings)
 
     def open(self, collection: int) -> None:
-        """Load the encoder, and the embeddings of a collection that are on disk.
+        """Load the encoder, and the embeddings of a collection that are stored.
 
         Raises:
             Unavailable: the encoder cannot be loaded now, or what it needs is not installed yet.
@@ -225,6 +211,7 @@ class DenseIndexes(FollowedIndex):
     def apply(self, collection: int) -> bool:
         """Embed some documents; returns whether all are embedded now."""
         embeddings = self.of(collection)
+        embeddings.reshape()
         if embeddings.complete:
             embeddings.reconcile()
         if documents := embeddings.take():
@@ -237,35 +224,22 @@ class DenseIndexes(FollowedIndex):
             self._models.trim()
         return embeddings.complete
 
-    def save(self, *, force: bool = False) -> Collection[int]:
-        """Write the files that have changed and are due, or all that have changed with ``force``; none lags."""
-        with self._lock:
-            opened = list(self._all.values())
-        for embeddings in opened:
-            embeddings.save(force)
-        return ()
-
     def drop(self, collection: int, uid: str) -> None:
-        """Remove the embeddings of a deleted collection."""
+        """Forget a deleted collection."""
         with self._lock:
             embeddings = self._all.pop(collection, None)
         if embeddings is not None:
             embeddings.destroy()
-        else:
-            self._path(uid).unlink(missing_ok=True)
 
-    def _path(self, uid: str) -> Path:
-        return self._directory / f"{uid}{_SUFFIX}"
-
-    def _header_in_step(self, record: CollectionRecord) -> DenseHeader | None:
-        """The header of the file, if it says that it is complete, and of the encoder, as far as that is known yet."""
-        try:
-            header = read_header(self._path(record.uid))
-        except (FileNotFoundError, IndexCorrupt):
-            return None
-        if not self._models.may_be_of_encoder(header.encoder):
-            return None
-        return header if header.generation == record.generation else None
+    def _is_in_step(self, record: CollectionRecord) -> bool:
+        """Whether all documents have embeddings, of this encoder as far as that is known yet."""
+        if record.encoder is None or not self._models.may_be_of_encoder(record.encoder):
+            return False
+        if self._in_step.get(record.id) != record.generation:
+            if self._source.embedded_documents(record.id) != record.documents:
+                return False
+            self._in_step[record.id] = record.generation
+        return True
 
     def _embed(self, embeddings: DenseCollection, documents: Sequence[Unembedded]) -> None:
         texts = [text for document in documents for text in document.texts]

@@ -16,7 +16,7 @@ from dragoman.engine.indexing.follower import FollowedIndex, Follower
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.indexing.sources import CollectionRecord, IndexSource
-from dragoman.indexes.lucene.shard_pool import ShardPool
+from dragoman.indexes.shard_pool import ShardPool
 
 logger = logging.getLogger("dragoman")
 
@@ -50,7 +50,8 @@ class Indexes(FollowedIndex):
         self._feed = Feed(source, keys)
         self._directory = directory
         self._analysis_seconds = analysis_seconds
-        self._pool = ShardPool(_SEARCHERS)
+        self.pool = ShardPool(_SEARCHERS)
+        """Searches the parts of all indexes."""
         self._lock = Lock()
         pauses = (commit_seconds, max(_LONGEST_PAUSE, commit_seconds))
         self.follower = Follower(self, "indexed", threads=_OPENERS, save_seconds=commit_seconds, pauses=pauses)
@@ -108,7 +109,7 @@ class Indexes(FollowedIndex):
         self.follower.stop()
         for index in self._snapshot().values():
             index.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
     def open(self, collection: int) -> None:
         """Open an index and bring it up to date, or build it; see :meth:`CollectionIndex.open`."""
@@ -147,7 +148,7 @@ class Indexes(FollowedIndex):
 
     def _index(self, record: CollectionRecord) -> CollectionIndex:
         directory, unindexed = self._directory / record.uid, self._source.unindexed_list(record.id)
-        return CollectionIndex(self._feed, unindexed, directory, record, self._analysis_seconds, self._pool)
+        return CollectionIndex(self._feed, unindexed, directory, record, self._analysis_seconds, self.pool)
 
     def _snapshot(self) -> dict[int, CollectionIndex]:
         with self._lock:

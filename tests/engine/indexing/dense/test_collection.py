@@ -6,20 +6,23 @@ import contextlib
 import random
 import time
 from threading import Thread
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from sqlalchemy import delete, select, update
 
 from dragoman.engine.core.answer import LEFT_OUT
 from dragoman.engine.core.errors import NotFound, Unavailable
-from dragoman.engine.indexing.dense.collection import Coverage
+from dragoman.engine.indexing.dense.collection import Coverage, Unembedded
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from tests.support.modelling import GERMAN, WordEncoder, ask, reasons
+from dragoman.store.models import DocumentEmbedding
+from tests.support.modelling import GERMAN, WIDTH, WordEncoder, ask, reasons
 from tests.support.searching import add, crash, running
 
 pytestmark = pytest.mark.slow
@@ -116,10 +119,10 @@ def test_a_vector_is_served_only_while_its_document_is_unchanged(slow: Settings,
         vector = WordEncoder.vector("bee")
         add(runtime, "de", {"id": "b", "text": "Hafen"})
         key = runtime.collections.get("de").key
-        assert [hit.generation for hit in runtime.dense.of(key).search(vector, 9)] == [1, 1]
+        assert [hit.generation for hit in runtime.dense.of(key).search(vector, 9).hits] == [1, 1]
         encoder.barrier.set()
         settled(runtime)
-        assert len(runtime.dense.of(key).search(vector, 9)) == 3
+        assert len(runtime.dense.of(key).search(vector, 9).hits) == 3
 
 
 def test_while_documents_change_no_search_finds_what_they_were(settings: Settings, encoder: WordEncoder) -> None:
@@ -223,55 +226,70 @@ def test_embeddings_outlive_the_process(slow: Settings, encoder: WordEncoder) ->
         assert encoder.texts == ["bee"]
 
 
-@pytest.mark.parametrize("damage", ["missing", "truncated", "emptied", "flipped", "foreign", "encoder", "folder"])
-def test_a_damaged_file_is_made_anew(slow: Settings, encoder: WordEncoder, damage: str) -> None:
+DAMAGE: dict[str, Any] = {
+    "missing": delete(DocumentEmbedding),
+    "truncated": update(DocumentEmbedding).values(vectors=b"\0" * 7),
+    "emptied": update(DocumentEmbedding).values(vectors=b"", sentences=b"\0"),
+    "outdated": update(DocumentEmbedding).values(generation=DocumentEmbedding.generation - 1),
+    "encoder": None,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_embedding_is_made_anew(slow: Settings, encoder: WordEncoder, damage: str) -> None:
     with running(slow) as runtime:
-        for name in ("de", "other"):
-            runtime.collections.create(name, "de")
+        runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
-        add(runtime, "other", {"id": "o", "text": "Biene"})
         ask(runtime, "bee")
-        file, other = (runtime.dense.of(runtime.collections.get(name).key).path for name in ("de", "other"))
-    content = file.read_bytes()
-    if damage == "missing":
-        file.unlink()
-    elif damage == "truncated":
-        file.write_bytes(content[: len(content) // 2])
-    elif damage == "emptied":
-        file.write_bytes(b"")
-    elif damage == "flipped":
-        file.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
-    elif damage == "foreign":
-        file.write_bytes(other.read_bytes())
-    elif damage == "folder":
-        for path in file.parent.iterdir():
-            path.unlink()
-        file.parent.rmdir()
-    else:
-        encoder.name = "another"
+        if DAMAGE[damage] is None:
+            encoder.name = "another"
+        else:
+            chosen = DocumentEmbedding.document_key == runtime.collections.document("de", "b").key
+            with runtime.store.write() as session:
+                session.execute(DAMAGE[damage].where(chosen))
     encoder.batches.clear()
     with running(slow) as runtime:
         answer = ask(runtime, "bee", collections=["de"])
         assert ids(answer) == ["b", *ids(answer)[1:]]
         assert len(answer.hits) == 3
         assert "Eine Biene fliegt." in encoder.texts
+        assert ("Schiffe im Hafen." in encoder.texts) == (damage == "encoder")
+        assert len(stored(runtime)) == 3
 
 
-def test_the_file_of_a_deleted_collection_goes(slow: Settings, encoder: WordEncoder) -> None:
+def stored(runtime: Runtime) -> dict[int, bytes]:
+    """The stored vectors of all collections, by document."""
+    with runtime.store.read() as session:
+        rows = session.execute(select(DocumentEmbedding.document_key, DocumentEmbedding.vectors))
+        return {row.document_key: row.vectors for row in rows}
+
+
+def test_the_embeddings_of_deleted_collections_and_documents_go(slow: Settings, encoder: WordEncoder) -> None:
     with running(slow) as runtime:
         for name in ("a", "b"):
             runtime.collections.create(name, "de")
             add(runtime, name, *GERMAN)
         ask(runtime, "bee")
         runtime.collections.delete("a")
-        assert len(list(slow.store.dense_dir.iterdir())) == 1
+        assert len(stored(runtime)) == 3
         assert set(ids(ask(runtime, "bee"))) == {"v", "h", "b"}
-    (slow.store.dense_dir / f"{'0' * 32}.safetensors").write_bytes(b"x")
-    (slow.store.dense_dir / f".{'0' * 32}.safetensors.abc.tmp").write_bytes(b"x")
-    with running(slow) as runtime:
-        assert len(list(slow.store.dense_dir.iterdir())) == 1
+        runtime.collections.delete_document("b", "v")
+        runtime.collections.index_of("b").commit()
+        assert len(stored(runtime)) == 2
         runtime.collections.delete("b")
-        assert list(slow.store.dense_dir.iterdir()) == []
+        assert stored(runtime) == {}
+
+
+def test_what_another_encoder_made_meanwhile_is_not_mixed(settings: Settings, encoder: WordEncoder) -> None:
+    with running(settings) as runtime:
+        key = runtime.collections.create("de", "de").key
+        add(runtime, "de", *GERMAN)
+        ask(runtime, "bee")
+        runtime.source.begin_embeddings(key, "another float32", True)
+        (document,) = runtime.source.documents([runtime.collections.document("de", "b").key])
+        with pytest.raises(Unavailable, match="made by another encoder"):
+            runtime.source.put_embeddings(key, "words", [Unembedded.of(document).with_embeddings([], WIDTH)])
+        assert stored(runtime) == {}
 
 
 def test_a_document_that_cannot_be_embedded_is_counted_and_the_others_are_served(
@@ -391,10 +409,10 @@ def test_a_command_with_another_encoder_leaves_the_embeddings_as_they_are(
     try:
         runtime.start(serving=False)
         key = runtime.collections.get("de").key
-        file = runtime.dense.of(key).path
-        before = file.read_bytes()
+        before = stored(runtime), runtime.source.collection(key)
         runtime.dense.open_present([key])
-        assert file.read_bytes() == before
+        assert (stored(runtime), runtime.source.collection(key)) == before
+        assert not runtime.dense.of(key).opened
         encoder.name = "words"
         runtime.models._loaded.clear()
         runtime.dense.open_present([key])
@@ -412,7 +430,9 @@ def test_a_document_that_failed_is_tried_again_after_a_restart(settings: Setting
         assert runtime.dense.coverage(key) == Coverage(missing=1, failed=1, total=4)
     with running(settings) as runtime:
         settled(runtime)
-        assert runtime.dense.coverage(key) == Coverage(missing=1, failed=1, total=4)  # and not complete on disk
+        assert runtime.dense.coverage(key) == Coverage(
+            missing=1, failed=1, total=4
+        )  # and the stored ones are not complete
 
 
 def test_a_collection_deleted_while_its_embeddings_are_awaited_is_left_out(

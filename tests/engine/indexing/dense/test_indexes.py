@@ -1,4 +1,4 @@
-"""The thread that embeds: what it makes of results that come late, and of the files of an earlier process."""
+"""The thread that embeds: what it makes of results that come late, and what goes on meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.models import worker
 from dragoman.engine.models.batches import QueueEntry
 from dragoman.engine.settings import Settings
-from dragoman.indexes.dense import index as dense_index
 from tests.engine.indexing.dense.test_collection import settled
 from tests.support.modelling import GERMAN, WordEncoder, ask
 from tests.support.searching import add, running
@@ -76,19 +75,17 @@ def test_what_could_not_be_embedded_is_tried_again_by_itself(
         assert faults == []
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_searches_and_additions_go_on_while_the_file_is_written(
-    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch, begun: bool
+def test_searches_and_additions_go_on_while_embeddings_are_stored(
+    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk takes as long as the test likes, for the file of a new index or for one that has grown."""
-    writing, written, write = Event(), Event(), dense_index.write
-
-    def write_slowly(*arguments: Any) -> None:
-        writing.set()
-        assert written.wait(60)
-        write(*arguments)
-
+    """The database takes as long as the test likes."""
     with running(settings) as runtime, ThreadPoolExecutor(2) as threads:
+        writing, written, put = Event(), Event(), runtime.source.put_embeddings
+
+        def put_slowly(*arguments: Any) -> set[int]:
+            writing.set()
+            assert written.wait(60)
+            return put(*arguments)
 
         def in_time(call: Callable[[], Any]) -> Any:
             return threads.submit(call).result(30)
@@ -96,23 +93,21 @@ def test_searches_and_additions_go_on_while_the_file_is_written(
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
         collection = runtime.dense.of(runtime.collections.get("de").key)
-        info = runtime.models.encoder()
+        ask(runtime, "bee")
         monkeypatch.setattr(runtime.dense.follower, "following", False)  # what is added, this test embeds
-        if begun:
-            ask(runtime, "bee")
-            add(runtime, "de", {"id": "n", "text": "noch eine Biene"})
-            collection.reconcile()
-            runtime.dense._embed(collection, collection.take())
-        monkeypatch.setattr(dense_index, "write", write_slowly)
-        slow = threads.submit(lambda: collection.save(force=True) if begun else collection.open(info))
+        add(runtime, "de", {"id": "n", "text": "noch eine Biene"}, {"id": "gone", "text": "Asche"})
+        collection.reconcile()
+        monkeypatch.setattr(runtime.source, "put_embeddings", put_slowly)
+        slow = threads.submit(lambda: runtime.dense._embed(collection, collection.take()))
         try:
             assert writing.wait(60)
-            add(runtime, "de", {"id": "m", "text": "Asche"})
+            hits = in_time(lambda: collection.search(WordEncoder.vector("bee"), 9).hits)
+            assert len(hits) == 3
+            assert in_time(collection.coverage) == Coverage(missing=2, failed=0, total=5)
+            in_time(lambda: runtime.collections.delete_document("de", "gone"))
             in_time(collection.reconcile)
-            in_time(lambda: runtime.dense._embed(collection, collection.take()))
-            hits = in_time(lambda: collection.search(WordEncoder.vector("bee"), 9))
-            assert len(hits) == 4 + begun
-            assert in_time(collection.coverage) == Coverage(missing=0, failed=0, total=4 + begun)
         finally:
             written.set()
         slow.result(60)
+        assert collection.coverage() == Coverage(missing=0, failed=0, total=4)
+        assert len(collection.search(WordEncoder.vector("bee"), 9).hits) == 4

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
+from sqlalchemy import select
 
+from dragoman.backbone import products
 from dragoman.backbone.pretrained import huggingface
 from dragoman.engine.settings import Settings
-from dragoman.indexes.dense.file import read, read_header, write
 from dragoman.service.runtime import Runtime
+from dragoman.store.models import DocumentEmbedding
 from tests.backbone.pretrained.hub_samples import write_checkpoints
-from tests.engine.indexing.dense.test_collection import settled
+from tests.engine.indexing.dense.test_collection import settled, stored
 from tests.support.modelling import GERMAN, ask
 from tests.support.searching import add, running
 
@@ -58,50 +59,80 @@ def chosen(settings: Settings) -> Settings:
     return settings.replace(encoder=NAME, embed="always")
 
 
-def embed(settings: Settings) -> Path:
-    """The file of a collection that is embedded, without any search."""
+def embed(settings: Settings, edit: Callable[[Runtime], None] | None = None) -> tuple[str | None, list[bytes]]:
+    """What made the embeddings of a collection, and its vectors, without any search."""
     with running(settings) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", *GERMAN)
-        return file_of(runtime)
-
-
-def file_of(runtime: Runtime) -> Path:
-    settled(runtime)
-    return runtime.dense.of(runtime.collections.get("de").key).path
-
-
-def vectors(path: Path) -> np.ndarray:
-    header = read_header(path)
-    return read(path, header.collection, header.encoder)[1]["vectors"]
+        if not runtime.source.collections():
+            runtime.collections.create("de", "de")
+            add(runtime, "de", *GERMAN)
+        settled(runtime)
+        (record,) = runtime.source.collections()
+        vectors = list(stored(runtime).values())
+        if edit is not None:
+            edit(runtime)
+        return record.encoder, vectors
 
 
 def test_other_weights_of_the_same_name_are_found_at_the_start(chosen: Settings, hub: Callable[[str], None]) -> None:
     hub("before")
-    path = embed(chosen)
-    made_by, before = read_header(path).encoder, vectors(path)
+    made_by, before = embed(chosen)
     hub("after")
-    with running(chosen) as runtime:
-        file_of(runtime)
-    assert read_header(path).encoder != made_by
-    assert vectors(path).shape == before.shape
-    assert not np.allclose(vectors(path), before)
+    after = embed(chosen)
+    assert after[0] != made_by
+    assert len(after[1]) == len(before) == 3
+    assert not set(before) & set(after[1])
 
 
-def test_embeddings_of_a_version_that_noted_the_name_alone_are_kept(
-    chosen: Settings, hub: Callable[[str], None]
+def test_embeddings_of_another_precision_are_made_anew(chosen: Settings, hub: Callable[[str], None]) -> None:
+    hub("before")
+    made_by, before = embed(chosen.replace(encoder_precision="float32"))
+    other, after = embed(chosen.replace(encoder_precision="bfloat16"))
+    assert made_by is not None and other == made_by.replace("float32", "bfloat16")
+    assert not set(before) & set(after)
+    kept = embed(chosen)  # auto: that of what is stored, unless it is much slower here
+    assert kept[0] in (made_by, other)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_precision_of_stored_embeddings_is_kept_where_it_is_as_fast(
+    chosen: Settings, hub: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, precision: str
 ) -> None:
     hub("before")
-    path = embed(chosen)
-    header = read_header(path)
-    tensors = read(path, header.collection, header.encoder)[1]
-    kept = np.ascontiguousarray(tensors["vectors"][:, ::-1])  # not what the encoder would make of the texts now
-    write(path, replace(header, encoder=f"{NAME}@2"), tensors | {"vectors": kept})
+    before = embed(chosen.replace(encoder_precision=precision))
+    seconds = {"float32": 1.0, "bfloat16": 1.0} | {precision: 1.4}
+    monkeypatch.setattr(products, "_seconds", lambda dtype: seconds[str(dtype).removeprefix("torch.")])
+    products.fastest.cache_clear()
+    assert embed(chosen) == before
+    seconds[precision] = 1.6
+    products.fastest.cache_clear()
+    made_by, _ = embed(chosen)
+    products.fastest.cache_clear()
+    assert made_by is not None and not made_by.endswith(precision)
+
+
+@pytest.mark.parametrize("earlier", [f"{NAME}@2", None])
+def test_embeddings_of_earlier_versions_are_kept(
+    chosen: Settings, hub: Callable[[str], None], earlier: str | None
+) -> None:
+    """They noted the name alone, and later no precision. What is stored is not what would be made of the texts now."""
+    hub("before")
+
+    def write(runtime: Runtime) -> None:
+        (record,) = runtime.source.collections()
+        assert record.encoder is not None
+        runtime.source.rename_encoder(record.id, earlier or record.encoder.rpartition(" ")[0])
+        with runtime.store.write() as session:
+            for row in session.scalars(select(DocumentEmbedding)):
+                row.vectors = np.frombuffer(row.vectors, np.float32)[::-1].tobytes()
+
+    made_by, before = embed(chosen, write)
     with running(chosen) as runtime:
-        file_of(runtime)
+        settled(runtime)
+        changed = list(stored(runtime).values())
         assert len(ask(runtime, "Biene").hits) == 3
-    assert read_header(path).encoder == header.encoder
-    np.testing.assert_array_equal(vectors(path), kept)
+        (record,) = runtime.source.collections()
+    assert record.encoder == made_by
+    assert not set(before) & set(changed)
 
 
 def test_an_encoder_of_another_name_is_found_at_the_start_without_any_search(
@@ -109,10 +140,8 @@ def test_an_encoder_of_another_name_is_found_at_the_start_without_any_search(
 ) -> None:
     """Where collections are embedded on demand, no encoder is loaded as the service starts, but for this."""
     hub("before")
-    path = embed(chosen)
+    embed(chosen)
     hub("after")
     other = chosen.replace(encoder="team/other", embed="on_demand")
-    with running(other) as runtime:
-        file_of(runtime)
-        assert runtime.models.description("encoder") is not None
-    assert read_header(path).encoder.startswith("team/other@2 ")
+    made_by, _ = embed(other)
+    assert made_by is not None and made_by.startswith("team/other@2 ")

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as budget
@@ -19,12 +20,14 @@ from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.priority import background
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
+from dragoman.engine.search.request import RerankOptions
 from dragoman.engine.settings import Settings
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.runtime import Runtime
 from dragoman.store.tables.service import Upload
-from tests.support.modelling import UpperTranslator, WordEncoder, ask, standing_in
+from tests.support.modelling import WIDTH, LinkScorer, UpperTranslator, WordEncoder, ask, standing_in
 from tests.support.searching import add, found, ndjson, running
 from tests.support.serving import Server
 
@@ -50,13 +53,21 @@ questions = st.lists(st.sampled_from(QUERY_WORDS), min_size=1, max_size=4).map("
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     settings = Settings.load(data_dir=tmp_path_factory.mktemp("shards"), ner_tagger="off")
-    encoder, translator = WordEncoder(), UpperTranslator()
-    with pytest.MonkeyPatch.context() as patch, standing_in(patch, encoder, translator), running(settings) as opened:
+    encoder, scorer = WordEncoder(), LinkScorer()
+    encoder.codec = StateCodec(np.tile(GRID, (WIDTH, 1, 1)), np.zeros(WIDTH), np.eye(WIDTH), layer=1)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        standing_in(patch, encoder, UpperTranslator(), scorer),
+        running(settings) as opened,
+    ):
         opened.tables.upload(Upload("general", "en", "de", activate=True), iter([TABLE]))
         opened.tables.upload(Upload("russian", "en", "ru", activate=True), iter([RUSSIAN]))
         opened.tables.upload(Upload("own", "en", "de", kind="glossary"), iter([GLOSSARY]))
         yield opened
 
+
+GRID = np.linspace(-1, 1, 256, dtype=np.float32)[:, None]
+RERANKED = ("psq", "hybrid")
 
 NAMES = (f"c{number}" for number in itertools.count())
 
@@ -68,6 +79,11 @@ def answer(runtime: Runtime, collection: str, query: str, method: str, **more: A
     for hit in response["hits"]:
         del hit["collection"]
     return response
+
+
+def scored_by(answer: dict[str, Any]) -> set[str]:
+    """The stages that scored the first hit; all where there is none."""
+    return set(answer["hits"][0]["scores"]) if answer["hits"] else {"late", "rerank"}
 
 
 @budget(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -96,8 +112,13 @@ def test_any_number_of_parts_gives_the_answers_of_one(
         runtime.tables.activate("own", 1) if active else runtime.tables.deactivate("own")
         for query in queries:
             for method in ("psq", "smt", "none", "hybrid", "dense"):
-                expected = answer(runtime, one, query, method, query_language="en")
-                assert answer(runtime, several, query, method, query_language="en") == expected
+                for rerank in (False, RerankOptions(depth=5)) if method in RERANKED else (False,):
+                    asked = {"query": query, "method": method, "query_language": "en", "rerank": rerank}
+                    expected = answer(runtime, one, **asked)
+                    assert scored_by(expected) >= ({"late"} if method == "hybrid" else set()) | (
+                        {"rerank"} if rerank else set()
+                    )
+                    assert answer(runtime, several, **asked) == expected
     for collection in (one, several):
         runtime.collections.delete(collection)
 

@@ -7,8 +7,8 @@ from threading import Event, current_thread
 
 import pytest
 
-from dragoman.indexes.lucene import shard_pool
-from dragoman.indexes.lucene.shard_pool import ShardPool
+from dragoman.indexes import shard_pool
+from dragoman.indexes.shard_pool import ShardPool
 
 
 def test_further_tasks_are_done_at_once_by_who_submits_them() -> None:
