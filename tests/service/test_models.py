@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,6 @@ from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.models.models import Models
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
-from dragoman.indexes.dense.file import read_header
 from dragoman_lab.evaluation.benchmark import BenchmarkError
 from dragoman_lab.evaluation.evaluation import run
 from dragoman_lab.evaluation.serving import TableFile
@@ -57,6 +59,13 @@ def search(running: Server, query: str, method: str = "dense") -> dict[str, Any]
     return answer
 
 
+@contextmanager
+def embeddings(data_dir: Path) -> Iterator[sqlite3.Connection]:
+    """The database that has them."""
+    with closing(sqlite3.connect(data_dir / "dragoman.db")) as connection, connection:
+        yield connection
+
+
 def test_a_server_searches_with_a_backbone_and_keeps_its_embeddings(tmp_path: Path, veco: Path) -> None:
     with server(tmp_path, encoder=veco, torch_threads=1, forked=False) as running:
         fill(running)
@@ -72,12 +81,12 @@ def test_a_server_searches_with_a_backbone_and_keeps_its_embeddings(tmp_path: Pa
         threads = Path(f"/proc/{running._process.pid}/task")
         assert len(list(threads.iterdir())) < 60
         running.stop()
-    (file,) = (tmp_path / "dense").iterdir()
-    before = file.stat().st_mtime_ns
+    with embeddings(tmp_path) as database:  # not what the encoder would make of the texts
+        database.execute("UPDATE document_embeddings SET vectors = zeroblob(length(vectors)) WHERE document_key > 1")
     with server(tmp_path, encoder=veco) as running:
         restarted(running)
-        assert search(running, TEXTS["h"])["hits"][0]["id"] == "h"
-        assert file.stat().st_mtime_ns == before
+        scores = [hit["score"] for hit in search(running, TEXTS["h"])["hits"]]
+        assert scores[1:] == [0.0, 0.0]
 
 
 def test_a_hugging_face_checkpoint_serves_in_its_place(tmp_path: Path) -> None:
@@ -180,15 +189,18 @@ def test_the_command_line_searches_and_rebuilds(tmp_path: Path, veco: Path) -> N
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)
         assert (answer["hits"][0]["id"], answer["degraded"]) == ("b", [])
-    (file,) = (tmp_path / "dense").iterdir()
-    file.write_bytes(b"damaged")
+    with embeddings(tmp_path) as database:
+        database.execute("UPDATE document_embeddings SET vectors = zeroblob(7)")
     done = dragoman("index", "rebuild", "c", "--data-dir", tmp_path, encoder=veco)
     assert done.returncode == 0, done.stderr
-    assert read_header(file).generation == 1
+    with embeddings(tmp_path) as database:
+        lengths = [length for (length,) in database.execute("SELECT length(vectors) FROM document_embeddings")]
+        assert len(lengths) == 3 and min(lengths) > 7
     done = dragoman("index", "rebuild", "c", "--data-dir", tmp_path, encoder=tmp_path / "nowhere")
     assert done.returncode == 2
     assert "the encoder cannot be loaded" in done.stderr
-    assert not file.exists()
+    with embeddings(tmp_path) as database:
+        assert list(database.execute("SELECT * FROM document_embeddings")) == []
 
 
 def test_dense_and_hybrid_are_evaluated(tmp_path: Path, veco: Path, monkeypatch: pytest.MonkeyPatch) -> None:

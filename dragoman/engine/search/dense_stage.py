@@ -17,8 +17,7 @@ from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.models.models import Models
-from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore, place_of
-from dragoman.engine.search.unsearched import note_unsearched
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore, note_unsearched, place_of
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.dense.sharded_index import DenseHits
 from dragoman.indexes.fusion import calibrate

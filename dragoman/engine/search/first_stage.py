@@ -20,8 +20,7 @@ from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
 from dragoman.engine.query.translation import Translated, translate
-from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
-from dragoman.engine.search.unsearched import note_unsearched
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore, note_unsearched
 from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share

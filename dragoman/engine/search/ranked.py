@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.errors import Unavailable, classify
+from dragoman.engine.core.names import without_folders
+from dragoman.engine.core.priority import in_background
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.models.encoding import EncodedQuery
@@ -26,6 +29,7 @@ from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics
+from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Token
 
 Permitted = Mapping[int, Sequence[int]]
@@ -155,3 +159,23 @@ class Retrieval:
         for document in self.documents[:most]:
             by_collection.setdefault(document.collection.key, []).append(document)
         return by_collection
+
+
+def note_unsearched(
+    degraded: list[Degraded], stage: str, collection: CollectionInfo, unsearched: Sequence[Unsearched]
+) -> None:
+    """Say, once, that parts of an index did not answer.
+
+    Raises:
+        Unavailable: in background work, which waits for them.
+    """
+    if not unsearched:
+        return
+    fault = unsearched[0].fault
+    error = classify(fault) or Unavailable(without_folders(str(fault)))
+    share = sum(part.share for part in unsearched)
+    reason = f"collection '{collection.name}': about {share:.0%} of its documents were not searched: {error}"
+    if in_background():
+        raise Unavailable(reason)
+    if all(other.reason != reason for other in degraded):
+        degraded.append(Degraded.of(stage, reason, error.error_type))

@@ -312,12 +312,12 @@ class DenseIndex:
             places = {id: row for row, id in enumerate(self._ids().tolist())}
             documents = sorted(self._documents.items(), key=lambda entry: entry[1][1].start)
             embedded = [
-                self._embedded(key, generation, ids, rows[[places[id] for id in ids]])
+                self._copy_document(key, generation, ids, rows[[places[id] for id in ids]])
                 for key, (generation, ids) in documents
             ]
         return iter(embedded)
 
-    def _embedded(self, key: int, generation: int, ids: range, vectors: Vectors) -> Embedded:
+    def _copy_document(self, key: int, generation: int, ids: range, vectors: Vectors) -> Embedded:
         spans = [(self._starts[id], self._ends[id]) for id in ids]
         sentences = [(passage, *span) for passage, id in enumerate(ids) for span in self._sentences.spans(id)]
         counts: list[int] = []

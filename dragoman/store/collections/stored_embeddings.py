@@ -84,7 +84,7 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
             chosen = DocumentEmbedding.document_key.in_(keys[start : start + _READ_AT_ONCE])
             with self._store.read() as session:
                 rows = session.execute(select(*columns).where(chosen)).all()
-            embedded = (_embedded(row, width, state_size) for row in rows)
+            embedded = (_read_row(row, width, state_size) for row in rows)
             yield [document for document in embedded if document is not None]
 
     def embedded_documents(self, collection: int) -> int:
@@ -114,7 +114,7 @@ def _row(collection: int, document: Embedded) -> dict[str, Any]:
     }
 
 
-def _embedded(row: Any, width: int, state_size: int) -> Embedded | None:
+def _read_row(row: Any, width: int, state_size: int) -> Embedded | None:
     """A document's embedding as it was stored; None for one that is damaged, or lacks states that it should have."""
     try:
         spans = np.frombuffer(row.spans, "<i4").reshape(-1, 2)

@@ -201,7 +201,11 @@ class DenseCollection:
             if index is None or encoder is None:
                 return
             current = [pair for pair in documents if self._pending.get(pair[0].key) == pair[0].generation]
-        embedded = [document.with_embeddings(made, index.width) for document, made in current if made is not None]
+        embedded = [
+            document.with_embeddings(embeddings, index.width)
+            for document, embeddings in current
+            if embeddings is not None
+        ]
         stored = self._source.put_embeddings(self._id, encoder.identity, embedded) if embedded else set()
         with self._lock:
             if self._index is not index:
@@ -209,8 +213,8 @@ class DenseCollection:
             current = [pair for pair in current if self._pending.get(pair[0].key) == pair[0].generation]
             still = {document.key for document, _ in current}
             index.put([document for document in embedded if document.key in stored & still])
-            for document, made in current:
-                if made is None:
+            for document, embeddings in current:
+                if embeddings is None:
                     self._failed[document.key] = document.generation
                 elif document.key not in stored:  # changed since; the next reconcile finds it again
                     self._generation = min(self._generation, document.generation - 1)
