@@ -8,10 +8,12 @@ import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any, cast
 
+from dragoman import cores
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
@@ -390,11 +392,12 @@ class Models:
 
     def _set_threads(self) -> None:
         """Set the thread count on this thread, the worker's or that which loads: OpenMP keeps it per thread."""
-        if self._settings.models.torch_threads is None or hasattr(self._threads, "set"):
+        if hasattr(self._threads, "set"):
             return
-        import torch
+        with suppress(ModuleNotFoundError):  # what loads a model says that it is missing
+            import torch
 
-        torch.set_num_threads(self._settings.models.torch_threads)
+            torch.set_num_threads(self._settings.models.torch_threads or cores.for_models())
         self._threads.set = True
 
 

@@ -85,7 +85,7 @@ class SearchSettings(Group):
         " refused with 429.",
     )
     concurrent_model_searches: int = Field(
-        default=32,
+        default=64,
         gt=0,
         description="Concurrent searches that wait for the models. More are refused with 429 if they name a method that"
         " needs the encoder; else they are made by psq, or without reranking.",

@@ -84,6 +84,9 @@ class StateCodec:
         """The codes (subwords, size) of states (subwords, width)."""
         if not len(states):
             return np.zeros((0, self.size), np.uint8)
+        import faiss
+
+        faiss.omp_set_num_threads(1)  # per thread: the cores beside this one are others'
         rotated = np.ascontiguousarray((states - self._mean) @ self._rotation.T, np.float32)
         codes: Codes = self._quantizer.compute_codes(rotated)
         return codes
