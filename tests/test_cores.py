@@ -21,10 +21,9 @@ from dragoman.engine.models.models import Models
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 models = Models(Settings.load(), Metrics())
-models.encode("where do the herons breed")  # loads torch, numpy and faiss, and computes with them
+states = models.begin_encoding("where do the herons breed").result().states  # loads and uses all of them
 import faiss, torch
 from threading import Thread
-states = models.encode("herons").states
 codec = models.encoder().codec
 searching = []
 def search():

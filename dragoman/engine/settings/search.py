@@ -95,6 +95,11 @@ class SearchSettings(Group):
         description="Languages of those who search, ISO 639-1 codes separated by commas, such as en,fr: a short query"
         " that may be in one of them or in another language is taken for theirs. Default: what their browsers accept.",
     )
+    query_cache_bytes: int = Field(
+        default=16 * MIB,
+        ge=0,
+        description="Room for encoded queries, bytes: a query that is asked again is not encoded again. 0: none.",
+    )
     embed_seconds: float = Field(
         default=10.0, ge=0, description="How long a dense search waits for documents without an embedding."
     )
