@@ -87,7 +87,8 @@ class Sentences:
         if not count:
             return None
         codes = self._rows.rows([passage]).view(np.int8).astype(np.float32)
-        best = start + int(np.argmax(codes @ vector / np.linalg.norm(codes, axis=1).clip(1e-12)))
+        squares = np.einsum("ij,ij->i", codes, codes)
+        best = start + int(np.argmax(codes @ vector / np.sqrt(squares).clip(1e-12)))
         return self._spans[2 * best], self._spans[2 * best + 1]
 
     def spans(self, passage: int) -> list[Span]:
