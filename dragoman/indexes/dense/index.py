@@ -198,7 +198,7 @@ class DenseIndex:
                 best = self._score(vector, nearest[0])
                 # documents tied with the last one may follow the fetched passages
                 if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1] + _ROUNDING):
-                    return [self._hit(vector, *entry) for entry in best[:k]]
+                    return self._hits(vector, best[:k])
                 fetched = min(total, 4 * fetched)
 
     def score(self, vector: Vectors, keys: Iterable[int]) -> list[DenseHit]:
@@ -208,7 +208,7 @@ class DenseIndex:
             ids = np.array([id for _, passages in present for id in passages], np.int64)
             if not len(ids):
                 return []
-            return [self._hit(vector, *entry) for entry in self._score(vector, ids)]
+            return self._hits(vector, self._score(vector, ids))
 
     def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors | None:
         """MaxSim (keys, subwords): the largest inner product of a query's unit ``states`` with a document's coded ones.
@@ -240,10 +240,13 @@ class DenseIndex:
         scores = dict(zip(several, _inner_products(rows, vector).tolist(), strict=True))
         return [_nearest(ids, scores, states) if len(ids) > 1 else ids for ids in passages]
 
-    def _hit(self, vector: Vectors, key: int, score: float, id: int) -> DenseHit:
-        span = (self._starts[id], self._ends[id])
-        sentence = self._sentences.best(id, vector) or span
-        return DenseHit(key, score, self._documents[key][0], *span, sentence)
+    def _hits(self, vector: Vectors, best: Sequence[tuple[int, float, int]]) -> list[DenseHit]:
+        sentences = self._sentences.best([id for _, _, id in best], vector)
+        hits = []
+        for (key, score, id), sentence in zip(best, sentences, strict=True):
+            span = (self._starts[id], self._ends[id])
+            hits.append(DenseHit(key, score, self._documents[key][0], *span, sentence or span))
+        return hits
 
     def _ids(self) -> NDArray[np.int64]:
         import faiss
