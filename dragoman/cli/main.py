@@ -6,18 +6,15 @@ missing package prints one line and exits with code 1.
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: its products are small here, and its
-# threads would spin beside those of the models
-
 import typer
 from rich.console import Console
 
+from dragoman import cores
 from dragoman.cli import collections as cli_collections
 from dragoman.cli import data as cli_data
 from dragoman.cli import keys as cli_keys
@@ -29,6 +26,8 @@ from dragoman.installation import advice, require
 
 if TYPE_CHECKING:
     from dragoman.engine.settings import Settings
+
+cores.quiet_libraries()  # none is loaded before a command runs
 
 app = typer.Typer(
     name="dragoman",
@@ -152,7 +151,7 @@ def worker(
 
     settings = load_settings(
         config,
-        fallbacks={"port": 8081},
+        fallbacks={"port": 8081, "torch_threads": cores.for_models(alone=True)},
         host=host,
         port=port,
         device=device,

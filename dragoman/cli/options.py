@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dragoman import cores
+
 if TYPE_CHECKING:
     from dragoman.engine.settings import Settings
     from dragoman.service.runtime import Runtime
@@ -63,7 +65,7 @@ def open_runtime(config: Path | None, existing: bool = False, **options: Any) ->
     from dragoman.engine.core.errors import NotFound
     from dragoman.service.runtime import Runtime
 
-    settings = load_settings(config, **options)
+    settings = load_settings(config, {"torch_threads": cores.for_models(alone=True)}, **options)
     if existing and not settings.store.data_dir.is_dir():
         raise NotFound(f"there is no data directory {settings.store.data_dir}; --data-dir names another")
     runtime = Runtime(settings)

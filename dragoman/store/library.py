@@ -14,6 +14,7 @@ from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.encoding import precision_of
 from dragoman.engine.models.loading import has_encoder, has_reranker
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.query_encoding import QueryEncoding
 from dragoman.engine.models.scoring import LocalScoring, Scoring
 from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.observability.metrics import Metrics
@@ -102,7 +103,13 @@ class Library:
                 analysis,
                 settings,
                 self.metrics,
-                DenseStage(self.dense, self.models, self.collections.languages_by_keys, settings.search.embed_seconds),
+                DenseStage(
+                    self.dense,
+                    self.models,
+                    QueryEncoding(self.models, settings),
+                    self.collections.languages_by_keys,
+                    settings.search.embed_seconds,
+                ),
                 self.translations,
                 RerankStage(self.reranking, settings, self.metrics, has_reranker(settings)),
                 self.traffic,

@@ -230,18 +230,18 @@ def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch
     models = Models(Settings.load(), Metrics())
     for _ in range(3):
         with pytest.raises(Unavailable, match=r"the encoder cannot be loaded: no such file$"):
-            models.encode("a")
+            models.begin_encoding("a").result(60)
     assert len(tried) == 1
     monkeypatch.setattr("dragoman.engine.models.models._RETRY_SECONDS", 0.0)
     with pytest.raises(Unavailable):
-        models.encode("a")
+        models.begin_encoding("a").result(60)
     assert len(tried) == 2
     models.close()
 
 
 def test_vectors_do_not_depend_on_who_shares_the_batch(veco: Path) -> None:
     models = Models(Settings.load(encoder=str(veco), torch_threads=1), Metrics())
-    alone = [models.encode(text).vector for text in TEXTS.values()]
+    alone = [models.begin_encoding(text).result(60).vector for text in TEXTS.values()]
     together = [future.result(60).vector for future in models.worker.submit(_encode(), list(TEXTS.values()))]
     np.testing.assert_allclose(alone, together, atol=1e-5)
     assert models.encoder().width == 32

@@ -8,10 +8,12 @@ import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any, cast
 
+from dragoman import cores
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
@@ -188,16 +190,16 @@ class Models:
         info: Tagger = self._info(tagger_model(task), cancelled)
         return info
 
-    def encode(self, text: str, cancelled: Cancelled | None = None) -> EncodedQuery:
-        """A query's vector, and the states of its subwords.
+    def begin_encoding(self, text: str) -> Future[EncodedQuery]:
+        """Start to encode a query, with those of other requests that wait.
 
         Raises:
             TooManyRequests: the worker's queue is full.
-            Unavailable: the encoder cannot be loaded, or took too long.
+            Unavailable: the worker hangs, or is closed.
         """
-        task = Encode(len(text) > SHORT_QUERY)
-        query: EncodedQuery = self._ask(task, text, wait_limit(self._settings.worker.worker_seconds), cancelled)
-        return query
+        if reason := self.stuck(wait_limit(self._settings.worker.worker_seconds)):
+            raise Unavailable(reason)
+        return self.worker.submit(Encode(len(text) > SHORT_QUERY), [text])[0]
 
     def trim(self) -> None:
         """Return memory that a load or large batches have freed to the system; glibc would keep it."""
@@ -265,11 +267,6 @@ class Models:
         if info is not None:
             return info
         return gather(self.load(model), seconds or wait_limit(self._settings.worker.worker_seconds), cancelled)[0]
-
-    def _ask(self, task: Any, content: Any, seconds: float, cancelled: Cancelled | None) -> Any:
-        if reason := self.stuck(seconds):
-            raise Unavailable(reason)
-        return gather(self.worker.submit(task, [content]), seconds, cancelled)[0]
 
     def _limits(self, task: Any) -> Limits:
         if isinstance(task, Generate):
@@ -390,11 +387,12 @@ class Models:
 
     def _set_threads(self) -> None:
         """Set the thread count on this thread, the worker's or that which loads: OpenMP keeps it per thread."""
-        if self._settings.models.torch_threads is None or hasattr(self._threads, "set"):
+        if hasattr(self._threads, "set"):
             return
-        import torch
+        with suppress(ModuleNotFoundError):  # what loads a model says that it is missing
+            import torch
 
-        torch.set_num_threads(self._settings.models.torch_threads)
+            torch.set_num_threads(self._settings.models.torch_threads or cores.for_models())
         self._threads.set = True
 
 

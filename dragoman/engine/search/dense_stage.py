@@ -6,7 +6,8 @@ Across several languages, what makes the query nearer to all passages of one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.query_encoding import QueryEncoding
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore, note_unsearched, place_of
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.dense.sharded_index import DenseHits
@@ -39,11 +41,13 @@ class DenseStage:
         self,
         dense: DenseIndexes,
         models: Models,
+        queries: QueryEncoding,
         languages_by_keys: Callable[[Sequence[int]], Mapping[int, str]],
         embed_seconds: float,
     ) -> None:
         self._dense = dense
         self._models = models
+        self._queries = queries
         self._languages_by_keys = languages_by_keys
         self._embed_seconds = embed_seconds
 
@@ -63,6 +67,16 @@ class DenseStage:
             coverage is not None and coverage.missing == coverage.failed for coverage in coverages
         )
 
+    @contextmanager
+    def encoding_ahead(self, retrieval: Retrieval) -> Iterator[None]:
+        """In the block the query is encoded beside other work for it; what :meth:`rank` did not take is dropped."""
+        retrieval.encoding = self._queries.begin(retrieval.query.text)
+        try:
+            yield
+        finally:
+            if retrieval.encoding is not None:
+                retrieval.encoding.cancel()
+
     def rank(self, retrieval: Retrieval, k: int) -> None:
         """Rank the ``k`` best documents of all collections; one encoder makes their scores comparable.
 
@@ -74,7 +88,7 @@ class DenseStage:
             Unavailable: the encoder cannot be loaded, or no document has an embedding yet.
         """
         encoder = self._models.encoder(retrieval.cancelled)
-        query = self._models.encode(retrieval.query.text, retrieval.cancelled)
+        query = self._queries.encode(encoder, retrieval.query.text, retrieval.encoding, retrieval.cancelled)
         generations = {collection.key: collection.generation for collection in retrieval.collections}
         coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, retrieval.cancelled)
         excess = encoder.means.excess(query.vector, retrieval.languages)

@@ -1,4 +1,4 @@
-"""The names in a query: found by the tagger, so that they stay whole when the query is translated."""
+"""The names in a query: found by the tagger on request, so that they stay whole when the query is translated."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ class NameFinder:
         self._settings = settings
 
     def is_needed(self, request: SearchQuery) -> bool:
-        """Whether a search finds names: one that needs the models anyway, or that says so itself."""
-        if request.names is False or request.method in ("dense", "none", "smt"):
-            return False
-        if request.method != "hybrid" and request.names is None:
+        """Whether a search finds names: one that asks for it, by a method that translates the query term by term."""
+        if not request.names or request.method in ("dense", "none", "smt"):
             return False
         try:
             tagger_place(self._settings, "ner")

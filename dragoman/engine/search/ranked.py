@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -117,6 +118,8 @@ class Retrieval:
     """The names in the query."""
     translations: list[Translated] = field(default_factory=list)
     collection_rankings: list[CollectionRanking] = field(default_factory=list)
+    encoding: Future[EncodedQuery] | None = None
+    """The query on its way through the encoder, where that was begun ahead."""
     encoded: EncodedQuery | None = None
     """The query for late interaction; None if a collection does not keep the states of subwords."""
     documents: list[RankedDocument] = field(default_factory=list)

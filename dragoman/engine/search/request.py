@@ -33,8 +33,8 @@ class SearchQuery:
     method: Method | None = None
     tables: Sequence[str] | None = None
     rerank: RerankOptions | Literal[False] | None = None
-    names: bool | None = None
-    """Whether names stay whole; None: in hybrid searches."""
+    names: bool = False
+    """Whether names stay whole, by psq and hybrid; finding them takes a pass of the tagger."""
     entities: Sequence[str] | None = None
     gloss: bool = False
     explain: bool = False

@@ -48,7 +48,8 @@ class SearchRanking:
         """
         method = retrieval.ranked_by = retrieval.request.method or "psq"
         if method == "hybrid":
-            self._hybrid(retrieval, k)
+            with self._dense.encoding_ahead(retrieval):
+                self._hybrid(retrieval, k)
         elif method == "dense":
             with retrieval.stage("dense"):
                 self._dense.rank(retrieval, k)

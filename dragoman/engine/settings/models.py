@@ -66,7 +66,10 @@ class ModelsSettings(Group):
     )
     device: str = Field(default="cpu", description="Where the models compute, such as cpu or cuda.")
     torch_threads: int | None = Field(
-        default=None, gt=0, description="Threads of PyTorch; default: PyTorch's own choice."
+        default=None,
+        gt=0,
+        description="Threads of a forward pass; default: half of the processors, rounded up, the other half being for"
+        " requests. A `dragoman worker`, and a command that needs no server, take all.",
     )
 
 

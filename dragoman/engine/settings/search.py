@@ -85,7 +85,7 @@ class SearchSettings(Group):
         " refused with 429.",
     )
     concurrent_model_searches: int = Field(
-        default=32,
+        default=64,
         gt=0,
         description="Concurrent searches that wait for the models. More are refused with 429 if they name a method that"
         " needs the encoder; else they are made by psq, or without reranking.",
@@ -94,6 +94,11 @@ class SearchSettings(Group):
         default="",
         description="Languages of those who search, ISO 639-1 codes separated by commas, such as en,fr: a short query"
         " that may be in one of them or in another language is taken for theirs. Default: what their browsers accept.",
+    )
+    query_cache_bytes: int = Field(
+        default=16 * MIB,
+        ge=0,
+        description="Room for encoded queries, bytes: a query that is asked again is not encoded again. 0: none.",
     )
     embed_seconds: float = Field(
         default=10.0, ge=0, description="How long a dense search waits for documents without an embedding."

@@ -198,7 +198,7 @@ class DenseIndex:
                 best = self._score(vector, nearest[0])
                 # documents tied with the last one may follow the fetched passages
                 if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1] + _ROUNDING):
-                    return [self._hit(vector, *entry) for entry in best[:k]]
+                    return self._hits(vector, best[:k])
                 fetched = min(total, 4 * fetched)
 
     def score(self, vector: Vectors, keys: Iterable[int]) -> list[DenseHit]:
@@ -208,7 +208,7 @@ class DenseIndex:
             ids = np.array([id for _, passages in present for id in passages], np.int64)
             if not len(ids):
                 return []
-            return [self._hit(vector, *entry) for entry in self._score(vector, ids)]
+            return self._hits(vector, self._score(vector, ids))
 
     def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors | None:
         """MaxSim (keys, subwords): the largest inner product of a query's unit ``states`` with a document's coded ones.
@@ -222,28 +222,31 @@ class DenseIndex:
             codec = self._codec
             if self._states is None or codec is None:
                 return None
-            chosen = [self._passages_to_compare(vector, key) for key in keys]
+            chosen = self._passages_to_compare(vector, keys, self._states)
             codes = self._states.rows([passage for passages in chosen for passage in passages])
-            lengths = [int(self._states.counts(passages).sum()) for passages in chosen]
+            lengths = [sum(self._states.run(passage)[1] for passage in passages) for passages in chosen]
         rows = [row for row, length in enumerate(lengths) if length]
         if rows and len(states):
             maxima[rows] = codec.maxima(codes, [lengths[row] for row in rows], states)
         return maxima
 
-    def _passages_to_compare(self, vector: Vectors, key: int) -> Sequence[int]:
-        """The passages of a document that are compared subword by subword."""
-        ids = self._documents[key][1] if key in self._documents else range(0)
-        if len(ids) <= 1 or self._states is None:
-            return ids
-        rows = self._rows()[np.searchsorted(self._ids(), np.arange(ids.start, ids.stop))]
-        scores = _inner_products(rows, vector)
-        best = [ids.start + int(place) for place in np.argsort(-scores, kind="stable")[:_COMPARED_PASSAGES]]
-        return best if self._states.counts(best).sum() <= _COMPARED_SUBWORDS else best[:1]
+    def _passages_to_compare(self, vector: Vectors, keys: Sequence[int], states: PassageRows) -> list[Sequence[int]]:
+        """The passages of each document that are compared subword by subword."""
+        passages = [self._documents[key][1] if key in self._documents else range(0) for key in keys]
+        several = [id for ids in passages if len(ids) > 1 for id in ids]
+        if not several:
+            return list(passages)
+        rows = self._rows()[np.searchsorted(self._ids(), np.array(several, np.int64))]
+        scores = dict(zip(several, _inner_products(rows, vector).tolist(), strict=True))
+        return [_nearest(ids, scores, states) if len(ids) > 1 else ids for ids in passages]
 
-    def _hit(self, vector: Vectors, key: int, score: float, id: int) -> DenseHit:
-        span = (self._starts[id], self._ends[id])
-        sentence = self._sentences.best(id, vector) or span
-        return DenseHit(key, score, self._documents[key][0], *span, sentence)
+    def _hits(self, vector: Vectors, best: Sequence[tuple[int, float, int]]) -> list[DenseHit]:
+        sentences = self._sentences.best([id for _, _, id in best], vector)
+        hits = []
+        for (key, score, id), sentence in zip(best, sentences, strict=True):
+            span = (self._starts[id], self._ends[id])
+            hits.append(DenseHit(key, score, self._documents[key][0], *span, sentence or span))
+        return hits
 
     def _ids(self) -> NDArray[np.int64]:
         import faiss
@@ -326,6 +329,12 @@ class DenseIndex:
             counts, codes = self._states.counts(ids).tolist(), self._states.rows(ids)
         sentence_codes = self._sentences.codes(ids)
         return Embedded(key, generation, spans, vectors, sentences, sentence_codes, counts, codes)
+
+
+def _nearest(ids: range, scores: Mapping[int, float], states: PassageRows) -> Sequence[int]:
+    """The passages with the highest scores, the first of equal ones; fewer where they have many subwords."""
+    best = sorted(ids, key=lambda id: -scores[id])[:_COMPARED_PASSAGES]
+    return best if sum(states.run(id)[1] for id in best) <= _COMPARED_SUBWORDS else best[:1]
 
 
 def _inner_products(rows: Vectors, vector: Vectors) -> Vectors:

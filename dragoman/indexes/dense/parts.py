@@ -81,14 +81,23 @@ class Sentences:
         self._rows.add(passages, counts, codes.view(np.uint8))
         self._spans.extend(place for span in spans for place in span)
 
-    def best(self, passage: int, vector: Vectors) -> Span | None:
-        """The span of the sentence with the largest cosine; None for a passage that is a single sentence."""
-        start, count = self._rows.run(passage)
-        if not count:
-            return None
-        codes = self._rows.rows([passage]).view(np.int8).astype(np.float32)
-        best = start + int(np.argmax(codes @ vector / np.linalg.norm(codes, axis=1).clip(1e-12)))
-        return self._spans[2 * best], self._spans[2 * best + 1]
+    def best(self, passages: Sequence[int], vector: Vectors) -> list[Span | None]:
+        """The span of each passage's sentence with the largest cosine; None for one that is a single sentence."""
+        runs = [self._rows.run(passage) for passage in passages]
+        codes = self.codes(passages).astype(np.float32)
+        lengths = np.sqrt(np.einsum("ij,ij->i", codes, codes)).clip(1e-12)
+        cosines = (np.einsum("ij,j->i", codes, vector) / lengths).tolist()
+        spans: list[Span | None] = []
+        row = 0
+        for start, count in runs:
+            if count:
+                of_passage = cosines[row : row + count]
+                best = start + of_passage.index(max(of_passage))
+                spans.append((self._spans[2 * best], self._spans[2 * best + 1]))
+            else:
+                spans.append(None)
+            row += count
+        return spans
 
     def spans(self, passage: int) -> list[Span]:
         """The spans of a passage's sentences."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class StateCodec:
         parts = (self.centroids, self._mean, self._rotation)
         self.checksum = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
         """Identifies the codec: codes of another one mean something else."""
+        self._last = local()
         self._quantizer: Any = faiss.ProductQuantizer(self.width, self.size, _BITS)
         faiss.copy_array_to_vector(self.centroids.ravel(), self._quantizer.centroids)
 
@@ -84,6 +86,9 @@ class StateCodec:
         """The codes (subwords, size) of states (subwords, width)."""
         if not len(states):
             return np.zeros((0, self.size), np.uint8)
+        import faiss
+
+        faiss.omp_set_num_threads(1)  # per thread: the cores beside this one are others'
         rotated = np.ascontiguousarray((states - self._mean) @ self._rotation.T, np.float32)
         codes: Codes = self._quantizer.compute_codes(rotated)
         return codes
@@ -99,13 +104,25 @@ class StateCodec:
         A document has ``lengths`` subwords, at least 1; ``states`` is (others, width). Each document has a product of
         its own: a product of all would be rounded by how many there are.
         """
-        decoded, rotated = self._decode(codes), (states @ self._rotation.T).T
+        decoded, (rotated, means) = self._decode(codes), self._rotate(states)
         largest = np.zeros((len(lengths), len(states)), np.float32)
         start = 0
         for row, length in enumerate(lengths):
-            largest[row] = (decoded[start : start + length] @ rotated).max(0)
+            (decoded[start : start + length] @ rotated).max(0, out=largest[row])
             start += length
-        return largest + states @ self._mean
+        largest += means
+        return largest
+
+    def _rotate(self, states: States) -> tuple[States, States]:
+        """The rotated states (width, others), and their products with the mean (others,).
+
+        A search compares the same states with the documents of each collection, one after the other on its thread.
+        """
+        last: tuple[States, States, States] | None = getattr(self._last, "rotated", None)
+        if last is None or last[0] is not states:
+            rotated = np.ascontiguousarray((states @ self._rotation.T).T)
+            last = self._last.rotated = states, rotated, states @ self._mean
+        return last[1:]
 
     def _decode(self, codes: Codes) -> States:
         """Centred and rotated states (subwords, width)."""

@@ -236,19 +236,16 @@ class Table:
             return []
         side = self.by_source
         first, last = side.indptr[index : index + 2].tolist()
-        order = np.argsort(-side.forward[first:last], kind="stable")
+        forward, backward = side.forward[first:last].tolist(), side.backward[first:last].tolist()
+        places: Iterable[int] = range(last - first)
         if least_backward:
-            order = order[side.backward[first:last][order] >= least_backward]
-        positions = first + order[:best]
+            least = float(np.float32(least_backward))
+            places = [place for place in places if backward[place] >= least]
+        ordered = sorted(places, key=forward.__getitem__, reverse=True)[:best]
+        ids, origins = side.ids[first:last], side.origins[first:last]
         return [
-            Entry(self.targets[other], forward, backward, origin)
-            for other, forward, backward, origin in zip(
-                side.ids[positions].tolist(),
-                side.forward[positions].tolist(),
-                side.backward[positions].tolist(),
-                side.origins[positions].tolist(),
-                strict=True,
-            )
+            Entry(self.targets[int(ids[place])], forward[place], backward[place], int(origins[place]))
+            for place in ordered
         ]
 
     def inverse(self) -> Table:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
 
+_REMEMBERED = 1_024
+"""Terms of which the ids are remembered: a search asks for each of its words several times."""
+
 
 class Vocabulary:
     """Distinct terms in code-point order; term ``i`` is the UTF-8 text ``blob[offsets[i]:offsets[i + 1]]``."""
@@ -21,6 +24,7 @@ class Vocabulary:
         self.offsets = offsets
         self._bytes = np.ascontiguousarray(blob).data
         self._ends = np.ascontiguousarray(offsets).data
+        self._asked: dict[str, int] = {}
 
     @classmethod
     def from_terms(cls, terms: Sequence[str]) -> Vocabulary:
@@ -37,7 +41,16 @@ class Vocabulary:
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
 
     def index(self, term: str) -> int:
-        """The id of ``term``, or -1 for an unknown term. Takes logarithmic time."""
+        """The id of ``term``, or -1 for an unknown term. Takes logarithmic time, unless it was asked for lately."""
+        position = self._asked.get(term)
+        if position is None:
+            position = self._find(term)
+            if len(self._asked) >= _REMEMBERED:
+                self._asked = {}
+            self._asked[term] = position
+        return position
+
+    def _find(self, term: str) -> int:
         try:
             encoded = term.encode()
         except UnicodeEncodeError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import os
 import time
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,6 +14,7 @@ import anyio
 import anyio.to_thread
 from fastapi import Request
 
+from dragoman import cores
 from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable, classify
@@ -24,9 +24,8 @@ from dragoman.engine.settings import Settings
 
 T = TypeVar("T")
 
-_COMPUTING = min(4, max(2, os.cpu_count() or 1))
-"""Threads that compute at a time. More contend for Python's interpreter lock, with each other and with the models':
-they answer no more searches, and a crowd keeps others waiting for longer."""
+_COMPUTING = cores.for_requests()
+"""Threads that compute at a time."""
 _SPARE = 8
 """Threads beside those that wait for the models, so that a search that is made without them still gets one."""
 _SUBNET = 64

@@ -89,10 +89,10 @@ class SearchRequest(_Request):
         " then, and none are if DRAGOMAN_RERANK=never is set or there is no reranker.",
     )
     names: StrictBool = Field(
-        default=True,
+        default=False,
         description="Whether names in the query stay whole: where a table has all of one, and those of persons where"
-        " their words match by form and sound. Names are looked for in hybrid searches, and in those of psq that say"
-        " true here.",
+        " their words match by form and sound. For psq and hybrid. Finding names takes longer than the rest of a search"
+        " does, and was not measured to find more.",
     )
     entities: Annotated[list[Name], Field(min_length=1, max_length=100), AtFirstFault] | None = Field(
         default=None,
@@ -126,7 +126,6 @@ class SearchRequest(_Request):
         options = asked["rerank"]
         if isinstance(options, RerankOptions):
             asked["rerank"] = request.RerankOptions(options.depth, options.model)
-        asked["names"] = self.names if "names" in self.model_fields_set else None
         return SearchQuery(**asked)
 
     @field_validator("rerank", mode="before")

@@ -102,7 +102,7 @@ def test_a_full_queue_refuses_dense_and_degrades_hybrid(settings: Settings, enco
             time.sleep(0.01)
         runtime.models.worker.submit(Encode(), ["y"])
         with pytest.raises(TooManyRequests, match="waiting"):
-            ask(runtime, "bee")
+            ask(runtime, "harbour")
         assert ids(ask(runtime, "7", method="hybrid")) == ["7"]
         encoder.barrier.set()
         held[0].result(10)

@@ -92,9 +92,12 @@ def test_a_place_stays_whole_only_where_a_table_has_it(runtime: Runtime) -> None
     assert words.translation.names == [] and "see" in found(words)
 
 
-def test_psq_looks_for_names_only_where_it_is_told_to(runtime: Runtime) -> None:
-    answer = ask(runtime, "Where was Condoleezza Rice born?", query_language="en", method="psq", rerank=False)
-    assert answer.translation.names == [] and found(answer) == {"name", "rice"}
+@pytest.mark.parametrize("method", ["psq", "hybrid"])
+def test_names_are_looked_for_only_where_the_request_says_so(runtime: Runtime, method: str) -> None:
+    query = "Where was Condoleezza Rice born?"
+    answer = ask(runtime, query, query_language="en", method=method, rerank=False)
+    assert answer.translation.names == [] and {"name", "rice"} <= found(answer)
+    assert searched(runtime, query, method=method).translation.names == ["Condoleezza Rice"]
 
 
 def test_evidence_of_a_kept_name_is_the_same_word(runtime: Runtime) -> None:

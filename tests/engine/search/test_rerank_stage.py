@@ -307,7 +307,7 @@ def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, mo
     monkeypatch.setattr(runtime.settings.search, "rerank_seconds", 30.0)  # none gives up before the last one has come
     scorer.barrier.clear()
     answers: list[SearchResponse] = []
-    waiting = [Thread(target=lambda: answers.append(ask(runtime))) for _ in range(38)]
+    waiting = [Thread(target=lambda: answers.append(ask(runtime))) for _ in range(70)]
     for thread in waiting:
         thread.start()
     until = time.monotonic() + 20
@@ -317,8 +317,8 @@ def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, mo
     for thread in waiting:
         thread.join()
     reasons = [answer.degraded[0].reason for answer in answers if answer.degraded]
-    assert len(reasons) == 6 and all("32 searches are waiting for the models" in reason for reason in reasons)
-    assert len(answers) == 38
+    assert len(reasons) == 6 and all("64 searches are waiting for the models" in reason for reason in reasons)
+    assert len(answers) == 70
 
 
 @pytest.mark.parametrize("method", ["psq", "hybrid"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import time
 from collections import Counter
 from pathlib import Path
 from threading import Lock, Thread
 
+from dragoman import cores
 from dragoman.engine.core.errors import NotFound, classify
 from dragoman.engine.indexing.feed import Feed, KeyFilter
 from dragoman.engine.indexing.follower import FollowedIndex, Follower
@@ -24,7 +24,7 @@ _OPENERS = 4
 """Indexes that are opened at a time; one that takes long does not keep the others waiting."""
 _LONGEST_PAUSE = 30.0
 """How long an index that cannot be opened waits at most, in seconds, unless commits are rarer."""
-_SEARCHERS = os.cpu_count() or 1
+_SEARCHERS = cores.available()
 """Parts of indexes that are searched or written at a time on threads of their own."""
 _REMOVE_SECONDS = 5.0
 """How long a deletion waits for the files to be gone; the next start removes what is left."""
