@@ -31,7 +31,7 @@ class ShardPool(Executor):
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "dragoman-shard")
         self._lock = threading.Lock()
         self._running: dict[object, float] = {}
-        """When each task began that has a thread of its own."""
+        """When each task began, on a thread of its own or on that of whoever asks."""
 
     def submit(self, task: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a task; the future may be done already.
@@ -44,8 +44,7 @@ class ShardPool(Executor):
             now = time.monotonic()
             stuck = any(now - began > _STUCK_SECONDS for began in self._running.values())
             own_thread = stuck or len(self._running) < self._at_once
-            if own_thread:
-                self._running[token] = now
+            self._running[token] = now
         if own_thread:
             begun = self._threads.submit(task, *args, **kwargs)
             begun.add_done_callback(partial(self._end, token))  # also where it is cancelled before it begins
@@ -55,6 +54,8 @@ class ShardPool(Executor):
             future.set_result(task(*args, **kwargs))
         except Exception as fault:
             future.set_exception(fault)
+        finally:
+            self._end(token, future)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

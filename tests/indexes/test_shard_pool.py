@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from threading import Event, current_thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread, current_thread
 
 import pytest
 
@@ -29,6 +30,30 @@ def test_further_tasks_are_done_at_once_by_who_submits_them() -> None:
     while pool._running:
         pass
     assert pool.submit(current_thread).result(60) is not current_thread()
+    pool.shutdown()
+
+
+def test_what_others_do_by_themselves_takes_a_processor_too() -> None:
+    pool, go_on, threads = ShardPool(1), [Event(), Event()], ThreadPoolExecutor(1)
+    begun = threading.Barrier(2)
+
+    def hold() -> Thread:
+        begun.wait(60)
+        go_on[1].wait(60)
+        return current_thread()
+
+    held = pool.submit(go_on[0].wait, 60)
+    other = threads.submit(lambda: pool.submit(hold).result())
+    begun.wait(60)
+    go_on[0].set()
+    assert held.result(60)
+    while len(pool._running) > 1:
+        pass
+    assert pool.submit(current_thread).result() is current_thread()
+    go_on[1].set()
+    assert other.result(60) is not current_thread()
+    assert not pool._running
+    threads.shutdown()
     pool.shutdown()
 
 

@@ -152,7 +152,7 @@ def test_other_weights_under_the_same_name_make_other_embeddings(tmp_path: Path,
         assert {hit["id"] for hit in after["hits"]} == set(TEXTS)
         assert [hit["score"] for hit in after["hits"]] != [hit["score"] for hit in before["hits"]]
         running.stop()
-        assert "are rebuilt: " in "".join(running.log)
+        assert "are made anew by another encoder" in "".join(running.log)
 
 
 @pytest.mark.parametrize(
