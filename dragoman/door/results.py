@@ -163,6 +163,7 @@ class SearchResults(Sequence[Hit]):
     method: str
     hits: list[Hit]
     translation: Translation
+    rerank: dict[str, Any] | None = None
     degraded: list[Degraded] = field(default_factory=list)
     truncated: list[str] = field(default_factory=list)
     suggestions: list[dict[str, Any]] = field(default_factory=list)

@@ -6,6 +6,7 @@ tables nor Java.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Spans = Sequence[tuple[int, int]]
 
 _POLL_SECONDS = 0.2
+_BEGUN_POLL_SECONDS = 0.01
+"""How often it is asked whether documents are being computed, where they have a time for that."""
 _READY_SECONDS = 2.0
 
 
@@ -85,8 +88,8 @@ class Pending:
         for future in self.futures:
             future.cancel()
 
-    def result(self, until: float, cancelled: Cancelled | None = None) -> Scores:
-        """Wait for the scores on this thread.
+    def result(self, until: float, cancelled: Cancelled | None = None, computing: float = math.inf) -> Scores:
+        """Wait for the scores on this thread, for ``computing`` seconds from when the first is computed.
 
         Raises:
             Unavailable: the deadline has passed, or the client disconnected.
@@ -94,17 +97,20 @@ class Pending:
         """
         try:
             with waiting_for_models():
-                self._wait(until, cancelled)
+                self._wait(until, cancelled, computing)
             return self.finish()
         finally:
             self.cancel()
 
-    def _wait(self, until: float, cancelled: Cancelled | None) -> None:
+    def _wait(self, until: float, cancelled: Cancelled | None, computing: float) -> None:
         waiting = set(self.futures)
+        limit = until if computing == math.inf else None
         while waiting:
-            seconds = min(_POLL_SECONDS, until - time.monotonic())
-            _, waiting = wait(waiting, max(0.0, seconds))
-            if waiting and time.monotonic() >= until:
+            if limit is None and any(future.running() or future.done() for future in self.futures):
+                limit = min(until, time.monotonic() + computing)
+            poll, latest = (_BEGUN_POLL_SECONDS, until) if limit is None else (_POLL_SECONDS, limit)
+            _, waiting = wait(waiting, max(0.0, min(poll, latest - time.monotonic())))
+            if waiting and time.monotonic() >= latest:
                 raise Unavailable("the documents were not scored in time")
             if waiting and cancelled is not None and cancelled():
                 raise ClientDisconnected("the client disconnected")

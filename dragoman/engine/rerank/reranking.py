@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,6 +22,9 @@ from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS, readable
 
 _LEAST_SECONDS = 0.001
+_MOST_SECONDS = 60.0
+_QUESTION = "which gates of the wall were left when the railway arrived"
+"""Of the documents that are scored to see how long it takes."""
 
 
 class Reranking:
@@ -40,6 +45,21 @@ class Reranking:
     def name(self) -> str | None:
         """The name of the model that scores, as far as it is known now, without loading it."""
         return self._scoring.name()
+
+    def time(self, texts: Sequence[str], cancelled: Cancelled | None = None, seconds: float | None = None) -> float:
+        """The seconds that scoring documents takes, with their wait for the model, and without tables.
+
+        Raises:
+            ServiceError: they cannot be scored, in ``seconds`` if they are limited.
+        """
+        limit = math.inf if seconds is None else seconds
+        self._scoring.about(cancelled, seconds)
+        started = time.monotonic()
+        query, *documents = (SpannedText(text, _spans(text)) for text in (_QUESTION, *texts))
+        request = ScoreRequest(query, documents, [NO_LINKS] * len(documents))
+        pending = self._scoring.begin(request, min(limit, _MOST_SECONDS))
+        pending.result(started + min(limit, _MOST_SECONDS), cancelled)
+        return time.monotonic() - started
 
     def begin(
         self,
@@ -106,6 +126,10 @@ class Reranking:
             for document, words in zip(documents, words_of_documents, strict=True)
         ]
         return ScoreRequest(SpannedText(query.text, _words(tokens).spans), texts, links)
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\w+", text)]
 
 
 def _links_of_one(documents: int) -> int:

@@ -24,7 +24,7 @@ from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.response import QueryRead
 from dragoman.engine.query.translation import QueryName, Translated
 from dragoman.engine.search.request import Method, SearchQuery
-from dragoman.engine.search.response import Hit
+from dragoman.engine.search.response import Hit, RerankUsed
 from dragoman.engine.search.room import Room
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.indexes.bm25 import Ranking
@@ -123,6 +123,8 @@ class Retrieval:
     encoded: EncodedQuery | None = None
     """The query for late interaction; None if a collection does not keep the states of subwords."""
     documents: list[RankedDocument] = field(default_factory=list)
+    reranked: RerankUsed | None = None
+    """How the documents were reranked; None if they were not."""
     ranked_by: Method | None = None
     """The method that made the scores: of a hybrid search, the other one where one ranking was unavailable."""
     degraded: list[Degraded] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,6 +20,8 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.request import RerankOptions, SearchQuery
+from dragoman.engine.search.rerank_depth import RerankDepth, choose
+from dragoman.engine.search.response import RerankUsed
 from dragoman.engine.settings import Settings
 from dragoman.ranking.about import Floats, RerankerAbout, interpolate, sigmoid
 
@@ -30,8 +33,6 @@ _ATTAINABLE = ("psq", "smt", "none")
 """Methods whose scores are shares of the highest attainable score; `first_stage_weight` was fitted to these."""
 Joining = Callable[[Floats, Floats], Floats]
 """The final logits of documents, of their standalone scores and those of the first stage."""
-_DEPTH, _FIRST_DEPTH = 50, 10
-"""The greatest depth of searches without a rerank field, and that before any speed is known."""
 
 
 class UnknownReranker(InvalidRequest):
@@ -47,30 +48,20 @@ class RerankStage:
         self._settings = settings
         self._metrics = metrics
         self._available = available
-        self._seconds_a_document: float | None = None
-        """Of the last reranks, smoothed; None before the first."""
+        self._budget = settings.search.rerank_budget_ms / 1000
+        self._depth = RerankDepth(reranking, self._budget)
 
     def options(self, request: SearchQuery) -> RerankOptions | None:
-        """The rerank options of a search; None if it is not reranked."""
+        """The rerank options of a search; None if it is not reranked.
+
+        The depth of one that does not say is the most, until it is measured: when hits are first reranked so.
+        """
         if request.rerank is False:
             return None
         if request.rerank is not None:
             return request.rerank
         usable = self._available and self._settings.search.rerank == "auto" and request.method in _ATTAINABLE
-        return RerankOptions(depth=self._affordable()) if usable else None
-
-    def _affordable(self) -> int:
-        """The depth that the latency budget allows, at the speed of the last reranks."""
-        if in_background():
-            return _DEPTH
-        if self._seconds_a_document is None:
-            return _FIRST_DEPTH
-        budget = self._settings.search.rerank_budget_ms / 1000
-        return max(1, min(_DEPTH, int(budget / self._seconds_a_document)))
-
-    def _note_speed(self, seconds: float, documents: int) -> None:
-        before, latest = self._seconds_a_document, seconds / documents
-        self._seconds_a_document = latest if before is None else (before + latest) / 2
+        return RerankOptions(depth=self._depth.most) if usable else None
 
     def rerank(self, retrieval: Retrieval, options: RerankOptions) -> None:
         """Order the best ``options.depth`` documents by the scores of the reranker and the first stage combined.
@@ -107,21 +98,27 @@ class RerankStage:
                 _check_name(options, self._reranking.name() or self._about(retrieval, options, seconds).name)
             return "nothing"
         about = self._about(retrieval, options, seconds)
-        if retrieval.request.rerank is None:  # the model was not measured within one language
+        automatic = retrieval.request.rerank is None
+        if automatic:  # the model was not measured within one language
             language = retrieval.query.language
             without = {f"{language}-{language}", *about.not_for}
             if {f"{language}-{document.language}" for document in chosen} <= without:
                 chosen = []  # mixed with other hits they are reranked too, or they would all follow those
         if not chosen:
             return "nothing"
-        seconds = max(0.001, until - time.monotonic())
+        if automatic:
+            depth = self._depth.measure(retrieval.cancelled, max(0.001, until - time.monotonic()))
+            chosen = choose(retrieval.documents, depth)
         started = time.monotonic()
+        seconds = max(0.001, until - started)
         pending = self._reranking.begin(
             retrieval.query, [document.whole for document in chosen], retrieval.snapshot, seconds, retrieval.cancelled
         )
-        scores = pending.result(until, retrieval.cancelled)
-        self._note_speed(time.monotonic() - started, len(chosen))
+        limited = automatic and not in_background()
+        computing = max(0.0, self._budget - (time.monotonic() - started)) if limited else math.inf
+        scores = pending.result(until, retrieval.cancelled, computing)
         _check_name(options, scores.about.name)
+        retrieval.reranked = RerankUsed(depth=len(chosen) if automatic else options.depth, model=scores.about.name)
         _reorder(retrieval, chosen, scores, self._joining(retrieval, scores.about))
         beginnings = {index for index, document in enumerate(chosen) if not document.stored.complete}
         cut = [chosen[index].stored.id for index in sorted(beginnings.union(scores.truncated))]

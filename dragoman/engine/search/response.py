@@ -192,6 +192,15 @@ class Timings(Answer):
 
 
 @dataclass(slots=True, kw_only=True)
+class RerankUsed(Answer):
+    """How hits were reranked."""
+
+    depth: int
+    """The hits that were, from the first on: as the request says, or as many as the service has time for."""
+    model: str
+
+
+@dataclass(slots=True, kw_only=True)
 class SearchResponse(Answer):
     """The documents found, with the evidence for each."""
 
@@ -199,6 +208,8 @@ class SearchResponse(Answer):
     query: QueryRead
     method: Method
     """The method that was used."""
+    rerank: RerankUsed | None
+    """Null if no hit was reranked."""
     hits: list[Hit]
     translation: Translation
     suggestions: list[Suggestion]

@@ -116,6 +116,7 @@ class Search:
             request_id=request_id,
             query=retrieval.understood,
             method=retrieval.request.method or "psq",
+            rerank=retrieval.reranked,
             hits=[document.hit for document in retrieval.documents],
             translation=translation,
             suggestions=suggestions,

@@ -130,8 +130,9 @@ class SearchSettings(Group):
     rerank_budget_ms: float = Field(
         default=300.0,
         gt=0,
-        description="Latency budget of reranking in searches without a rerank field, milliseconds: its depth, at most"
-        " 50, follows from it and the speed measured.",
+        description="Latency budget of reranking in searches without a rerank field, milliseconds, without the wait"
+        " for the model: its depth, at most 50, follows from it and the speed measured once. What takes longer is left"
+        " out, and `degraded` says so.",
     )
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
     rerank_documents: int = Field(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
+from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
@@ -26,6 +27,7 @@ from dragoman.service.search.schemas import SearchRequest
 from dragoman.store.collections.service import Collections
 from dragoman.store.tables.service import Upload
 from tests.support.modelling import LinkScorer, WordEncoder, standing_in
+from tests.support.searching import add
 from tests.support.serving import wait_for
 
 pytestmark = pytest.mark.slow
@@ -261,16 +263,60 @@ def test_what_a_search_that_does_not_say_gets(
             assert answer.hits
 
 
-@pytest.mark.parametrize(("budget", "depth"), [(1e-6, 1), (1e9, 4)])
-def test_without_a_rerank_field_the_depth_follows_from_the_budget(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: float, depth: int
+@pytest.mark.parametrize(("seconds", "depth"), [(0.05, 2), (1e-6, 4)])
+def test_without_a_rerank_field_the_depth_follows_from_the_budget_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, depth: int
 ) -> None:
+    monkeypatch.setattr(Reranking, "time", lambda *_: 8 * seconds)  # of eight documents, not of this busy machine
     with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
-        settings = Settings.load(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=budget)
+        for runtime in started(Settings.load(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=200)):
+            for _ in range(2):
+                answer = ask(runtime, rerank=None, method="psq")
+                expected = [True] * depth + [False] * (4 - depth)
+                assert [hit.scores.rerank is not None for hit in answer.hits] == expected
+                assert answer.rerank is not None and (answer.rerank.depth, answer.rerank.model) == (depth, "links")
+                monkeypatch.setattr(Reranking, "time", lambda *_: 1e9)  # it is not measured again
+            explicit = ask(runtime, rerank={"depth": 3}, method="psq")
+            assert explicit.rerank is not None and explicit.rerank.depth == 3
+            assert [hit.scores.rerank is not None for hit in explicit.hits] == [True] * 3 + [False]
+
+
+def test_the_depth_is_measured_with_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = LinkScorer()
+    with standing_in(monkeypatch, WordEncoder(), None, scorer):
+        for runtime in started(Settings.load(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=1e5)):
+            answer = ask(runtime, rerank=None, method="psq")
+            assert answer.degraded == [] and answer.rerank is not None and answer.rerank.depth == len(answer.hits)
+            samples = [batch for batch in scorer.batches if len(batch) == 8]
+            assert len(samples) == 3 and all(length == samples[0][0] > 50 for batch in samples for length in batch)
+
+
+def test_longer_documents_count_for_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reranking, "time", lambda *_: 8 * 0.05)
+    with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
+        for runtime in started(Settings.load(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=200)):
+            runtime.collections.create("long", "de")
+            text = "Der Vulkan " + "spuckt Asche " * 100
+            add(runtime, "long", *({"id": f"{place}", "text": text} for place in range(3)))
+            answer = ask(runtime, rerank=None, method="psq", collections=["long"])
+            assert [hit.scores.rerank is not None for hit in answer.hits] == [True, False, False]
+            assert answer.rerank is not None and answer.rerank.depth == 1
+
+
+def test_over_the_budget_hits_are_in_first_stage_order_and_degraded_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = LinkScorer()
+    monkeypatch.setattr(Reranking, "time", lambda *_: 1e-6)
+    with standing_in(monkeypatch, WordEncoder(), None, scorer):
+        settings = Settings.load(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=100)
         for runtime in started(settings):
-            for expected in (4, depth, depth):  # of the first one no speed is known
-                hits = ask(runtime, rerank=None, method="psq").hits
-                assert [hit.scores.rerank is not None for hit in hits] == [True] * expected + [False] * (4 - expected)
+            assert ask(runtime, rerank=None, method="psq").degraded == []
+            scorer.barrier.clear()
+            answer = ask(runtime, rerank=None, method="psq")
+            scorer.barrier.set()
+            assert [entry.stage for entry in answer.degraded] == ["rerank"] and answer.rerank is None
+            assert ids(answer) == ids(ask(runtime, rerank=False, method="psq"))
 
 
 def test_documents_in_the_querys_language_are_reranked_only_where_asked_for(

@@ -180,17 +180,17 @@ def test_searches_that_name_no_method_are_answered_when_the_models_are_overloade
     state(client, "de", "complete")
     request = {"query": "Asche", "query_language": "de"}
     encoder.barrier.clear()
-    with ThreadPoolExecutor(40) as pool:
-        waiting = [pool.submit(client.post, "/v1/search", json=request) for _ in range(36)]
+    with ThreadPoolExecutor(72) as pool:
+        waiting = [pool.submit(client.post, "/v1/search", json=request) for _ in range(68)]
         quick = []
-        while len(quick) < 8:  # beyond the 32 that may wait, of which one caller leaves four to others
+        while len(quick) < 12:  # beyond the 64 that may wait, of which one caller leaves eight to others
             quick = [one.result() for one in waiting if one.done()]
             time.sleep(0.02)
         refused = client.post("/v1/search", json=request | {"method": "hybrid"})
         run = client.post("/v1/search", json=request, headers={"accept": "application/x-trec-run"})
         encoder.barrier.set()
         answers = [one.result() for one in waiting]
-    assert [one.status_code for one in answers] == [200] * 36
+    assert [one.status_code for one in answers] == [200] * 68
     for answer in (one.json() for one in quick):
         assert (answer["method"], [hit["id"] for hit in answer["hits"]]) == ("psq", ["v"])
         assert [one["stage"] for one in answer["degraded"]] == ["dense"]
