@@ -198,4 +198,4 @@ def test_searches_that_name_no_method_are_answered_when_the_models_are_overloade
     assert run.text.splitlines()[0].endswith(" dragoman-psq")
     assert "waiting for the models" in run.headers["x-dragoman-degraded"]
     assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
-    assert sorted(one.json()["method"] for one in answers) == ["hybrid"] * 28 + ["psq"] * 8
+    assert sorted(one.json()["method"] for one in answers) == ["hybrid"] * 56 + ["psq"] * 12
