@@ -14,7 +14,7 @@ from typing import Any
 PASSAGE_WORDS = 100
 LANGUAGES = ("ar", "de", "el", "es", "fr", "ru", "sw")
 """Languages of the demo whose texts have spaces between words."""
-_STEP = PASSAGE_WORDS // 4
+_STEP = PASSAGE_WORDS // 2
 
 
 def demo_queries() -> list[str]:

@@ -58,7 +58,7 @@ ROOT = Path(__file__).resolve().parents[3]
 MEMORY = "memory"
 _DEMO = [f"demo_{language}" for language in (*LANGUAGES, "zh")]
 _PASSAGES = [f"passages_{language}" for language in LANGUAGES]
-_SPIN = """
+SPIN = """
 import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()  # ends with the benchmark, however that ends
 while True: pass
@@ -258,7 +258,7 @@ def ask(url: str, requests: Sequence[object], clients: int, seconds: float) -> A
 @contextmanager
 def busy_processors() -> Iterator[None]:
     """A process for each processor that computes all the time."""
-    command = [sys.executable, "-c", _SPIN]
+    command = [sys.executable, "-c", SPIN]
     spinning = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(os.cpu_count() or 1)]
     try:
         yield
