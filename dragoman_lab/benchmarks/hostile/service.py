@@ -108,11 +108,15 @@ class Service:
                 return
             time.sleep(1.0)
 
-    def start(self) -> None:
-        """Start it and wait until it is ready."""
-        command = [sys.executable, "-m", f"{self._commands}.main", "serve", "--port", "0"]
+    @property
+    def command(self) -> list[str]:
+        """Python's arguments, for a server on a free port."""
+        return ["-m", f"{self._commands}.main", "serve", "--port", "0", "--data-dir", str(self.data_dir)]
+
+    def start(self, warm: bool = True) -> None:
+        """Start it and wait until it listens, and, unless it is not to be ``warm``, has searched and reranked."""
         self.process = subprocess.Popen(
-            [*command, "--data-dir", str(self.data_dir)],
+            [sys.executable, *self.command],
             env=self._environment(),
             cwd=self.checkout,
             stderr=subprocess.PIPE,
@@ -129,9 +133,10 @@ class Service:
             raise SystemExit("the service ended: " + "".join(self.log))
         Thread(target=self._follow, daemon=True).start()
         self.target = Target(url.host, url.port or 80, self._keys)
-        with self.client("plain") as client:
-            client.post("/v1/search", json={"query": "volcano", "collections": ["demo_de"]})
-            client.post("/v1/rerank", json={"query": "volcano", "documents": ["Vulkan", "Asche"]})
+        if warm:
+            with self.client("plain") as client:
+                client.post("/v1/search", json={"query": "volcano", "collections": ["demo_de"]})
+                client.post("/v1/rerank", json={"query": "volcano", "documents": ["Vulkan", "Asche"]})
         if self._memory is not None:
             most = int(mebibytes(self.process.pid, "VmData") * 1024**2) + self._memory
             resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (most, most))
@@ -153,8 +158,8 @@ class Service:
         base = f"http://{self.target.host}:{self.target.port}"
         return httpx.Client(base_url=base, headers=self.target.head(role), timeout=120, trust_env=False)
 
-    def load_models(self) -> None:
-        """Use each model once: it is loaded by its first use. What is not installed is left out."""
+    def load_models(self) -> list[str]:
+        """Use each model once: it is loaded by its first use. Returns the uses that failed, as of what is missing."""
         context = "Der Vulkan speit Asche. Das Schiff liegt im Hafen."
         uses: list[tuple[str, dict[str, object]]] = [
             ("/v1/tag", {"task": "ner", "texts": [context]}),
@@ -165,8 +170,8 @@ class Service:
             ("/v1/reason", {"question": "Where is the ship?", "max_tokens": 4}),
         ]
         with self.client("search") as client:
-            for path, body in uses:
-                client.post(path, json=body)
+            statuses = [(path, client.post(path, json=body).status_code) for path, body in uses]
+        return [f"{path}: {status}" for path, status in statuses if status != 200]
 
     def revive(self) -> bool:
         """Start it again if it has ended; whether it had."""

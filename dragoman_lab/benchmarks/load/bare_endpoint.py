@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,6 +19,7 @@ from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.server import _listen
+from dragoman.store.collections.service import CollectionInfo
 
 
 def bare_app(runtime: Runtime) -> FastAPI:
@@ -29,10 +31,20 @@ def bare_app(runtime: Runtime) -> FastAPI:
         return runtime.search.search(body, "")
 
     @app.get("/v1/collections")
-    def collections() -> dict[str, list[dict[str, dict[str, str]]]]:
-        return {"collections": [{"index": {"state": info.index_state}} for info in runtime.collections.all()]}
+    def collections() -> dict[str, list[dict[str, Any]]]:
+        return {"collections": [_state(runtime, info) for info in runtime.collections.all()]}
 
     return app
+
+
+def _state(runtime: Runtime, info: CollectionInfo) -> dict[str, Any]:
+    coverage = runtime.dense.coverage(info.key)
+    complete = coverage is not None and coverage.missing == 0
+    return {
+        "name": info.name,
+        "index": {"state": info.index_state},
+        "embeddings": {"state": "complete" if complete else "building"},
+    }
 
 
 def main() -> None:
@@ -41,7 +53,7 @@ def main() -> None:
     runtime.start()
     try:
         with _listen("127.0.0.1", 0) as listener:
-            print(f"http://127.0.0.1:{listener.getsockname()[1]}/", file=sys.stderr, flush=True)  # noqa: T201
+            print(f"listens on http://127.0.0.1:{listener.getsockname()[1]}/", file=sys.stderr, flush=True)  # noqa: T201
             config = uvicorn.Config(bare_app(runtime), log_config=None, access_log=False, server_header=False)
             uvicorn.Server(config).run(sockets=[listener])
     finally:

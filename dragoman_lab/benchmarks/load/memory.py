@@ -17,6 +17,16 @@ def mebibytes(process: int | Literal["self"], line: Line = "VmRSS") -> float:
     return int(status.split(f"{line}:")[1].split()[0]) / 1024
 
 
+def proportional(process: int) -> float:
+    """The memory of a process and of those below it, MiB: what several share is divided among them (PSS)."""
+    return sum(_proportional(each) for each in (process, *below(process)))
+
+
+def _proportional(process: int) -> float:
+    rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    return int(rollup.split("\nPss:")[1].split()[0]) / 1024
+
+
 def below(process: int) -> list[int]:
     """The processes that a process started, and those that these did."""
     threads = Path(f"/proc/{process}/task").glob("*/children")

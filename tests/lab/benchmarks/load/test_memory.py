@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from dragoman_lab.benchmarks.load.memory import below, mebibytes
+from dragoman_lab.benchmarks.load.memory import below, mebibytes, proportional
 
 _CHILD = """
 import subprocess, sys
@@ -26,4 +26,6 @@ def test_the_peak_outlives_what_was_freed_and_children_of_children_count() -> No
         assert process.pid in found and len(below(process.pid)) == 1
         assert set(below(process.pid)) < set(found)
         assert mebibytes(process.pid, "VmHWM") > mebibytes(process.pid) + 60
+        (grandchild,) = below(process.pid)
+        assert proportional(grandchild) < proportional(process.pid) < mebibytes(process.pid) + mebibytes(grandchild)
         process.stdin.write("\n")
