@@ -11,7 +11,7 @@ from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.entities import Entities
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.loading import has_encoder, has_reranker
-from dragoman.engine.models.models import Models
+from dragoman.engine.models.models import Host, Models
 from dragoman.engine.models.scoring import LocalScoring, Scoring
 from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.observability.metrics import Metrics
@@ -39,6 +39,7 @@ class Library:
     """The parts that a service and an embedded database share. All of them may be used from any thread.
 
     Args:
+        host: makes what has the models; by default this process has them.
         scoring: makes what reranks, with the models of this process or of another one.
 
     Raises:
@@ -46,7 +47,12 @@ class Library:
             database cannot be opened.
     """
 
-    def __init__(self, settings: Settings, scoring: Callable[[Models], Scoring] = LocalScoring) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        host: Callable[[Metrics], Host] | None = None,
+        scoring: Callable[[Models], Scoring] = LocalScoring,
+    ) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.traffic = Traffic()
@@ -65,7 +71,7 @@ class Library:
                 settings.index.analysis_seconds,
             )
             opened.callback(self.indexes.close)
-            self.models = Models(settings, self.metrics)
+            self.models = Models(settings, self.metrics, host and host(self.metrics))
             opened.callback(self.models.close)
             self.dense = DenseIndexes(
                 self.source,

@@ -17,6 +17,12 @@ def mebibytes(process: int | Literal["self"], line: Line = "VmRSS") -> float:
     return int(status.split(f"{line}:")[1].split()[0]) / 1024
 
 
+def proportional_mebibytes(process: int) -> float:
+    """The proportional set size of a process, MiB: of pages that several processes share, its part."""
+    rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    return int(rollup.split("\nPss:")[1].split()[0]) / 1024
+
+
 def below(process: int) -> list[int]:
     """The processes that a process started, and those that these did."""
     threads = Path(f"/proc/{process}/task").glob("*/children")

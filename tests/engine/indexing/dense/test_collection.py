@@ -396,7 +396,7 @@ def test_a_command_with_another_encoder_leaves_the_embeddings_as_they_are(
         runtime.dense.open_present([key])
         assert file.read_bytes() == before
         encoder.name = "words"
-        runtime.models._loaded.clear()
+        runtime.models.host._loaded.clear()  # type: ignore[attr-defined]
         runtime.dense.open_present([key])
         assert runtime.dense.of(key).opened
     finally:
