@@ -69,7 +69,7 @@ Host = Annotated[
 Port = Annotated[int | None, typer.Option(envvar="DRAGOMAN_PORT", show_default="8080", help=_PORT_HELP)]
 WorkerUrl = Annotated[
     str | None,
-    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Address of a `dragoman worker`; default: rerank in a thread."),
+    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Addresses of `dragoman worker` processes, by commas."),
 ]
 Device = Annotated[
     str | None,
@@ -123,6 +123,7 @@ def serve(
 
     settings = load_settings(
         config,
+        fallbacks={"worker_mode": "process"},
         host=host,
         port=port,
         data_dir=data_dir,
@@ -144,7 +145,7 @@ def worker(
     log_format: LogFormat = None,
     config: ConfigFile = None,
 ) -> None:
-    """Serve the reranker to `dragoman serve --worker-url` in a separate process, for example on a GPU."""
+    """Compute with all models for `dragoman serve --worker-url` in a process of its own, for example on a GPU."""
     require("server", "dragoman worker")
     from dragoman.engine.observability.logs import configure_log
     from dragoman.service.server import serve_worker
@@ -187,7 +188,8 @@ def demo(
     require("server", "dragoman demo")
     from dragoman.cli.demo import run
 
-    run(load_settings(config, fallbacks={"data_dir": "demo-data"}, data_dir=data_dir, port=port))
+    fallbacks = {"data_dir": "demo-data", "worker_mode": "process"}
+    run(load_settings(config, fallbacks=fallbacks, data_dir=data_dir, port=port))
 
 
 def main() -> None:

@@ -156,7 +156,7 @@ class Embedded:
         translations.check(body.all)
         info = self._model("translator", until)
         info.check(body.source, body.target)
-        underway = translations.begin(info, body.all, body.source, body.target)
+        underway = translations.begin(body.all, body.source, body.target)
         _wait([future for text in underway for future in text.futures if future is not None], until)
         cut = [place for place, text in enumerate(underway) if not text.whole]
         quality = Quality.of(info.quality, body.source, info.measured_on)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
+from typing import TYPE_CHECKING, cast
 
-from dragoman.engine.models.models import Models
+from dragoman.engine.models.model_host import ModelHost, StoredPrecision
+from dragoman.engine.models.models import Host, Models
 from dragoman.engine.models.scoring import LocalScoring, Scoring
 from dragoman.engine.observability.gauges import WorkerState
+from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.reasoning import Reasoning
 from dragoman.engine.settings import Settings
 from dragoman.service.access.audit import Audit
@@ -16,6 +18,13 @@ from dragoman.service.gauges import ServiceState
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
 from dragoman.store.library import Library
+
+if TYPE_CHECKING:
+    from dragoman.service.remote.remote_host import RemoteHost
+
+
+_CHILD_SILENCE_SECONDS = 30.0
+"""How long a child may give no sign of life: its start is a part of that."""
 
 
 class Runtime(Library):
@@ -26,7 +35,7 @@ class Runtime(Library):
     """
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings, partial(_scoring, settings))
+        super().__init__(settings, _host, _scoring)
         with ExitStack() as failing:
             failing.callback(self.close)
             self.keys, self.audit = Keys(self.store), Audit(self.store)
@@ -45,11 +54,24 @@ class Runtime(Library):
             self.jobs.start()
 
 
-def _scoring(settings: Settings, models: Models) -> Scoring:
-    if settings.worker.worker_url is None:
-        return LocalScoring(models)
-    from dragoman.service.remote.remote_scoring import RemoteScoring  # imports httpx
+def _host(settings: Settings, metrics: Metrics, stored_precision: StoredPrecision) -> Host:
+    """Where the models are: in this process, in a child of it, or in other workers."""
+    worker = settings.worker
+    if not worker.worker_urls and worker.worker_mode == "thread":
+        return ModelHost(settings, metrics, stored_precision)
+    from dragoman.service.remote.child_process import ChildProcess
+    from dragoman.service.remote.remote_host import RemoteHost  # imports httpx
 
-    token = settings.worker.worker_token
-    secret = None if token is None else token.get_secret_value()
-    return RemoteScoring(settings.worker.worker_url, secret, settings.search.rerank_seconds)
+    if not worker.worker_urls:
+        child = ChildProcess(settings, stored_precision)
+        return RemoteHost(lambda: [child.start()], None, worker.worker_seconds, _CHILD_SILENCE_SECONDS, child.close)
+    secret = None if worker.worker_token is None else worker.worker_token.get_secret_value()
+    return RemoteHost(lambda: worker.worker_urls, secret, worker.worker_seconds, settings.search.rerank_seconds)
+
+
+def _scoring(models: Models) -> Scoring:
+    if isinstance(models.host, ModelHost):
+        return LocalScoring(models)
+    from dragoman.service.remote.remote_scoring import RemoteScoring
+
+    return RemoteScoring(cast("RemoteHost", models.host))

@@ -11,8 +11,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from threading import Timer
 from types import FrameType
@@ -128,6 +128,16 @@ class _Server(uvicorn.Server):
             loop.default_exception_handler(context)
 
 
+class _ChildServer(_Server):
+    """A server that ends with its parent alone, which may need it for the requests under way after a signal to both."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        yield
+
+
 def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
     """Serve until the process is stopped (SIGTERM, SIGINT).
 
@@ -162,7 +172,7 @@ def _with_routes(app: FastAPI) -> FastAPI:
 
 
 def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
-    """Serve the reranker to API processes until the process is stopped.
+    """Serve the models to API processes until the process is stopped.
 
     Raises:
         InvalidRequest: other machines can reach the host, and there is no token.
@@ -182,23 +192,39 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
     _run(settings, "dragoman-worker", make, ready)
 
 
-def _run(settings: Settings, name: str, make: Callable[[], Application], ready: Callable[[str], None] | None) -> None:
+def serve_child(settings: Settings, stored_precision: str | None, listener: socket.socket) -> None:
+    """Serve the models to the parent process, on a socket that it has opened, until the process is ended."""
+
+    def make() -> FastAPI:
+        from dragoman.service.worker.endpoints import create_worker_app
+
+        return _with_routes(create_worker_app(settings, stored_precision, loads=False))
+
+    _run(settings, "dragoman-worker", make, None, listener)
+
+
+def _run(
+    settings: Settings,
+    name: str,
+    make: Callable[[], Application],
+    ready: Callable[[str], None] | None,
+    inherited: socket.socket | None = None,
+) -> None:
     raise_file_limit()
     connections = Connections(ConnectionLimits.of(settings))
     with ExitStack() as opened:
         opened.callback(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(_SWITCH_SECONDS)
-        listener = opened.enter_context(_listen(settings.server.host, settings.server.port))
+        listener = opened.enter_context(inherited or _listen(settings.server.host, settings.server.port))
         forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])
         forced_exit.daemon = True
         opened.callback(forced_exit.cancel)
         opened.enter_context(export_spans(settings, name))
-        address = _address(settings.server.host, listener.getsockname()[1])
 
         def announce() -> None:
             gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
             if ready:
-                ready(address)
+                ready(_address(settings.server.host, listener.getsockname()[1]))
 
         app = StartingApp(make, announce)
         config = uvicorn.Config(
@@ -214,7 +240,8 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
             ws="none",
             lifespan="on",
         )
-        _Server(config, app, connections, settings.server.drain_seconds, forced_exit.start).run([listener])
+        kind = _Server if inherited is None else _ChildServer
+        kind(config, app, connections, settings.server.drain_seconds, forced_exit.start).run([listener])
         if app.fault is not None:
             raise app.fault
 

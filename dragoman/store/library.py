@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.engine.core.priority import Traffic
@@ -13,7 +14,8 @@ from dragoman.engine.indexing.entities import Entities
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.encoding import precision_of
 from dragoman.engine.models.loading import has_encoder, has_reranker
-from dragoman.engine.models.models import Models
+from dragoman.engine.models.model_host import ModelHost, StoredPrecision
+from dragoman.engine.models.models import Host, Models
 from dragoman.engine.models.query_encoding import QueryEncoding
 from dragoman.engine.models.scoring import LocalScoring, Scoring
 from dragoman.engine.models.text_translation import Translations
@@ -43,6 +45,7 @@ class Library:
     """The parts that a service and an embedded database share. All of them may be used from any thread.
 
     Args:
+        host: makes what has the models; by default this process has them.
         scoring: makes what reranks, with the models of this process or of another one.
 
     Raises:
@@ -50,7 +53,12 @@ class Library:
             database cannot be opened.
     """
 
-    def __init__(self, settings: Settings, scoring: Callable[[Models], Scoring] = LocalScoring) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        host: Callable[[Settings, Metrics, StoredPrecision], Host] = ModelHost,
+        scoring: Callable[[Models], Scoring] = LocalScoring,
+    ) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.traffic = Traffic()
@@ -69,8 +77,8 @@ class Library:
                 settings.index.analysis_seconds,
             )
             opened.callback(self.indexes.close)
-            self.models = Models(settings, self.metrics)
-            self.models.stored_precision = _stored_precision(self.source)
+            precision = partial(_stored_precision, self.source)
+            self.models = Models(settings, self.metrics, host(settings, self.metrics, precision))
             opened.callback(self.models.close)
             self.dense = DenseIndexes(
                 self.source,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +25,7 @@ from dragoman.files.atomic import atomic_folder
 from dragoman.tagging.crf import Crf
 from dragoman.tagging.encoders import EncoderConfig, WordEncoder
 from dragoman.tagging.labels import spans
+from dragoman.tagging.tag import Tag
 from dragoman.tagging.words import word_states
 
 MODEL_TYPE = "tagger"
@@ -32,17 +33,6 @@ CHANGED = "pretrained."
 """What the names of the encoder's changed weights begin with."""
 WORDS_AT_ONCE = 1_024
 APOSTROPHES = ("'", "’")
-
-
-@dataclass(frozen=True)
-class Tag:
-    """A part of a text with its label; `score` is the least probability of it among its words."""
-
-    text: str
-    start: int
-    end: int
-    label: str
-    score: float
 
 
 class TaggerModel(nn.Module):

@@ -10,12 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
+from dragoman.engine.models.tasks import Score
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
+from dragoman.service.remote.tasks import Asked
 from tests.support.errorbody import check_error
 from tests.support.searching import ndjson
 from tests.support.serving import Server, server, wait_for
 from tests.support.standing_in import STANDING_IN
-from tests.support.worker_process import Worker, answers
+from tests.support.worker_process import Worker, answers, ask, pair
 
 pytestmark = pytest.mark.slow
 
@@ -97,15 +99,15 @@ def test_a_second_signal_ends_the_process_at_once(
 def test_a_worker_finishes_what_it_scores(gate: Path, clients: ThreadPoolExecutor) -> None:
     worker = Worker()
     worker.start()
-    document = {"text": "hold hold hold hold", "spans": [[5 * n, 5 * n + 4] for n in range(4)], "links": []}
-    body = {"query": {"text": "a", "spans": [[0, 1]]}, "documents": [document], "seconds": 60}
-    answer = clients.submit(post, worker.url, "/v1/score", body)
+    request = pair("hold hold hold hold", [(5 * n, 5 * n + 4) for n in range(4)])
+    answer = clients.submit(ask, worker.url, Asked(Score(), [request], 60.0))
     wait_for(lambda: 'dragoman_worker_busy_seconds{task="score"}' in metrics(worker))
     worker.tell(signal.SIGTERM)
     wait_for(lambda: answers(f"{worker.url}/healthz") == 0)
     assert not answer.done()
     gate.touch()
-    assert len(answer.result().json()["values"]) == 1
+    (result,) = answer.result()
+    assert len(result.content.values) == 1
     assert worker.process is not None
     assert worker.process.wait(60) == 0
 

@@ -226,13 +226,13 @@ def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch
         tried.append(time.monotonic())
         raise OSError("no such file\nand more")
 
-    monkeypatch.setattr("dragoman.engine.models.models.LOADERS", {"encoder": fail})
+    monkeypatch.setattr("dragoman.engine.models.model_host.LOADERS", {"encoder": fail})
     models = Models(Settings.load(), Metrics())
     for _ in range(3):
         with pytest.raises(Unavailable, match=r"the encoder cannot be loaded: no such file$"):
             models.begin_encoding("a").result(60)
     assert len(tried) == 1
-    monkeypatch.setattr("dragoman.engine.models.models._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("dragoman.engine.models.model_host._RETRY_SECONDS", 0.0)
     with pytest.raises(Unavailable):
         models.begin_encoding("a").result(60)
     assert len(tried) == 2

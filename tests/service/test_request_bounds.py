@@ -14,8 +14,8 @@ from dragoman.service.jobs.line import _STORED, _Named
 from dragoman.service.worker import endpoints as worker
 from dragoman.store.collections.document_line import DocumentLine
 
-UNBOUNDED = {"DocumentLine.text", "TextBody.text", "DocumentBody.text"}
-"""Texts whose limit is that of the line, or of the body."""
+UNBOUNDED = {"DocumentLine.text"}
+"""Texts whose limit is that of the line."""
 FREE = {"DocumentLine.metadata", "DocumentFields"}
 """Objects of the caller's own fields, whose values are counted together."""
 

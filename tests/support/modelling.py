@@ -16,7 +16,7 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
-from dragoman.engine.models import models
+from dragoman.engine.models import model_host
 from dragoman.engine.models.encoding import EncoderInfo
 from dragoman.engine.models.loading import ENCODER, RerankerInfo
 from dragoman.engine.models.translating import TranslatorInfo
@@ -223,7 +223,7 @@ def standing_in(
 
     loaders = {"encoder": load_encoder, "translator": load_translator, "reranker": load_reranker}
     with monkeypatch.context() as patch:
-        patch.setattr(models, "LOADERS", loaders)
+        patch.setattr(model_host, "LOADERS", loaders)
         yield
 
 

@@ -24,10 +24,11 @@ _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 
 
 def environment(**settings: object) -> dict[str, str]:
-    """This process's environment with these settings, and of the service's own no other but for three defaults."""
+    """This process's environment with these settings, and of the service's own no other but for four defaults."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
     kept["DRAGOMAN_CONFIG"] = os.devnull
     kept["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
+    kept["DRAGOMAN_WORKER_MODE"] = "thread"  # which is forked with its models' libraries imported
     kept["DRAGOMAN_EMBED"] = "on_demand"  # and of BM25, without an encoder in each process
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 

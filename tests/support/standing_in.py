@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.cli import main as command_line
-from dragoman.engine.models import models
+from dragoman.engine.models import model_host
 from dragoman.engine.models.encoding import EncoderInfo
 from dragoman.engine.models.loading import ENCODER, RerankerInfo
 from dragoman.engine.models.translating import TranslatorInfo
@@ -76,7 +76,7 @@ def _reranker(settings: Settings, shared: Any) -> tuple[Any, RerankerInfo]:
 
 
 def main() -> None:
-    models.LOADERS |= {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
+    model_host.LOADERS |= {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
     if "STANDING_IN_SMALL" in os.environ:
         small_batches.shrink()
     command_line.main()

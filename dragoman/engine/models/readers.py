@@ -27,6 +27,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class ReaderInfo:
+    """A reader's name, and the languages of the examples that it learned from; none if it does not say."""
+
+    name: str
+    languages: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class ReadTask:
     """The task of finding answers in windows of texts (:class:`ContextWindow`); a result is a window's best spans."""
 

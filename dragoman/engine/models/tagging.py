@@ -8,17 +8,17 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
 from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
-from dragoman.engine.models.worker import Worker
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import passages
 from dragoman.tagging.shipped import find_shipped
 
 if TYPE_CHECKING:
-    from dragoman.tagging.tagger import Tag, Tagger
+    from dragoman.tagging.tag import Tag
+    from dragoman.tagging.tagger import Tagger
 
 TaggerTask = Literal["ner", "pos"]
 
@@ -35,6 +35,20 @@ class TagTexts:
     """Whether a search waits for it, with a query that is not long."""
 
 
+@dataclass(frozen=True, slots=True)
+class TaggerInfo:
+    """A tagger's name, and the languages of the texts that it learned from; none if it does not say."""
+
+    name: str
+    languages: frozenset[str] = frozenset()
+
+
+class Submits(Protocol):
+    """Takes the passages of a request; see :meth:`Worker.submit`."""
+
+    def submit(self, task: TagTexts, contents: Sequence[str], background: bool = False) -> list[Future[Any]]: ...
+
+
 class Tagging:
     """Texts that the worker tags passage by passage.
 
@@ -43,7 +57,7 @@ class Tagging:
     """
 
     def __init__(
-        self, worker: Worker, task: TaggerTask, texts: Sequence[str], *, background: bool = False, query: bool = False
+        self, worker: Submits, task: TaggerTask, texts: Sequence[str], *, background: bool = False, query: bool = False
     ) -> None:
         """Queue the passages of all texts.
 

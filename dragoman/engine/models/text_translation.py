@@ -7,23 +7,19 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import regex
 
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.models.generation import Generate, Generation
+from dragoman.engine.models.generation import Generating
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.translating import Translate, TranslatorInfo, translator_place
+from dragoman.engine.models.translating import translator_place
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import Span, sentences
-
-if TYPE_CHECKING:
-    from dragoman.reasoning.layalign.reasoner import Reasoner
 
 SENTENCE_LENGTH = 300
 """The longest sentence to translate whole, in code points; see :func:`dragoman.lexicon.text.passages.sentences`."""
@@ -37,14 +33,17 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """A text that is being translated, with one future per sentence; None for a sentence without letters."""
+    """A text that is being translated, sentence by sentence; None for a sentence without letters."""
 
     text: str
     target: str
     spans: list[Span]
-    futures: list[Future[Any] | None]
-    generations: list[Generation]
-    """The sentences that a bridge translates."""
+    sentences: list[Generating | None]
+
+    @property
+    def futures(self) -> list[Future[Any] | None]:
+        """Those of the sentences."""
+        return [None if sentence is None else sentence.future for sentence in self.sentences]
 
     def join(self) -> str:
         """The translation, once all futures are done; white space between sentences is kept.
@@ -73,11 +72,9 @@ class Underway:
 
     def cancel(self) -> None:
         """Compute no more of it."""
-        for generation in self.generations:
-            generation.cancelled.set()
-        for future in self.futures:
-            if future is not None:
-                future.cancel()
+        for sentence in self.sentences:
+            if sentence is not None:
+                sentence.cancel()
 
 
 class Translations:
@@ -101,7 +98,7 @@ class Translations:
                 f"texts: {chars} characters together; at most {limits.translate_chars} are allowed in a request"
             )
 
-    def begin(self, info: TranslatorInfo, texts: Sequence[str], source: str, target: str) -> list[Underway]:
+    def begin(self, texts: Sequence[str], source: str, target: str) -> list[Underway]:
         """Queue the sentences of texts, all of them or none.
 
         Raises:
@@ -111,25 +108,12 @@ class Translations:
         spans_of_texts = [sentences(text, SENTENCE_LENGTH) for text in texts]
         pieces = [text[start:end] for text, spans in zip(texts, spans_of_texts, strict=True) for start, end in spans]
         request = [piece for piece in pieces if _LETTER.search(piece)]
-        if info.bridge is None:
-            generations: list[Generation] = []
-            futures = iter(self._models.worker.submit(Translate(source, target), request))
-        else:
-            generations = _generations(info.bridge, request)
-            costs = [generation.stream.size + generation.stream.limit for generation in generations]
-            futures = iter(self._models.worker.submit(Generate("translator"), generations, costs=costs))
-        bridge_generations = iter(generations)
+        translations = iter(self._models.translate(source, target, request))
         underway = []
         for text, spans in zip(texts, spans_of_texts, strict=True):
             lettered = [_LETTER.search(text[start:end]) is not None for start, end in spans]
             underway.append(
-                Underway(
-                    text,
-                    target,
-                    spans,
-                    [next(futures) if has_letters else None for has_letters in lettered],
-                    list(islice(bridge_generations, sum(lettered))),
-                )
+                Underway(text, target, spans, [next(translations) if has_letters else None for has_letters in lettered])
             )
         return underway
 
@@ -156,7 +140,7 @@ class Translations:
             places = [place for place, (of, _) in enumerate(snippets) if of == language]
             try:
                 info.check(language, target)
-                begun = self.begin(info, [snippets[place][1] for place in places], language, target)
+                begun = self.begin([snippets[place][1] for place in places], language, target)
             except ServiceError as fault:
                 degraded.append(Degraded.of(STAGE, _untranslated_reason(language, target, fault), fault.error_type))
                 continue
@@ -196,19 +180,6 @@ class Translations:
                     if cancelled is not None and cancelled():
                         raise ClientDisconnected("the client disconnected")
                     _wait_for(future, min(_POLL_SECONDS, until - time.monotonic()))
-
-
-def limit_of(bridge: Reasoner, text: str) -> int:
-    """The most tokens of a sentence's translation by a bridge: twice its subwords, and 16."""
-    return 2 * len(bridge.encoder.subwords([text])[0].ids) + 16
-
-
-def _generations(bridge: Reasoner, pieces: Sequence[str]) -> list[Generation]:
-    """Sentences for a bridge, each to be translated by the likeliest tokens."""
-    try:
-        return [Generation(bridge.stream(piece, "", limit_of(bridge, piece), 0.0, 0)) for piece in pieces]
-    except ValueError as fault:
-        raise InvalidRequest(f"a sentence is too long to translate: {fault}") from fault
 
 
 def _wait_for(future: Future[Any], seconds: float) -> None:

@@ -16,7 +16,6 @@ from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
-    from dragoman.reasoning.layalign.reasoner import Reasoner
 
 ENGLISH = "en"
 LEAST_CHRF = 30.0
@@ -50,8 +49,8 @@ class TranslatorInfo:
     """Of a bridge that was measured, chrF into English by language, of all languages that were measured."""
     measured_on: str = ""
     """The texts that were translated."""
-    bridge: Reasoner | None = None
-    """The bridge that translates into English; its texts are :class:`Generation`s."""
+    bridge: bool = False
+    """Whether it is a bridge, which translates into English alone."""
 
     def check(self, source: str, target: str) -> None:
         """
@@ -61,7 +60,7 @@ class TranslatorInfo:
         """
         if source == target:
             raise InvalidRequest(f"target: {target!r} is the language of the source already")
-        if self.bridge is not None:
+        if self.bridge:
             served = good(self.languages, self.quality)
             if target != ENGLISH or source not in served:
                 raise NotInstalled(
@@ -125,7 +124,7 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
         if about.get("stage") != "translation":
             raise CheckpointError(f"{place}: its stage is {about.get('stage')!r}; a translator's is 'translation'")
         bridge = Reasoner(Path(place), settings.store.data_dir / "models", settings.models.device)
-        return bridge, TranslatorInfo(bridge.name, bridge.languages, bridge.quality, bridge.measured_on, bridge)
+        return bridge, TranslatorInfo(bridge.name, bridge.languages, bridge.quality, bridge.measured_on, bridge=True)
     from dragoman.backbone import loading
 
     translator = loading.load_translator(place, settings.models.device)
@@ -133,7 +132,7 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
     return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
 
 
-def translate_sentences(translator: Translator, task: Translate, texts: list[str], beam: int) -> list[Translation]:
+def translate_sentences(translator: Translator, task: Translate, texts: Sequence[str], beam: int) -> list[Translation]:
     """Translations of sentences.
 
     Raises:

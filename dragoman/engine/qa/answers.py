@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.readers import Kind, ReadTask
+from dragoman.engine.models.readers import Kind, ReaderInfo
+from dragoman.engine.models.reading import AnswerRead, FindAnswers
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import QaAnswer, QaResponse
-from dragoman.engine.qa.texts import Question, SourceText, compute_parts, reading_of, sentence_around
+from dragoman.engine.qa.texts import Question, SourceText, read_texts, sentence_around
 from dragoman.engine.search.glosses import Glosses
-from dragoman.engine.settings import Settings
-
-if TYPE_CHECKING:
-    from dragoman.reasoning.inference import SpanScorer
-    from dragoman.reasoning.question_answering import Answer
 
 ANSWERS = 3
 
@@ -25,10 +21,10 @@ class Answers:
 
     kind: Kind = "answers"
 
-    def __init__(self, models: Models, settings: Settings) -> None:
-        self._models, self._settings = models, settings
+    def __init__(self, models: Models) -> None:
+        self._models = models
 
-    def reader(self, cancelled: Cancelled | None) -> SpanScorer:
+    def reader(self, cancelled: Cancelled | None) -> ReaderInfo:
         """The reader; see :meth:`Models.reader`."""
         return self._models.reader(cancelled)
 
@@ -36,34 +32,22 @@ class Answers:
         """A response without answers."""
         return QaResponse(answers=[], **common)
 
-    def fill(
-        self,
-        response: Any,
-        reader: Any,
-        question: Question,
-        texts: Sequence[SourceText],
-        cancelled: Cancelled | None,
-    ) -> None:
+    def fill(self, response: Any, question: Question, texts: Sequence[SourceText], cancelled: Cancelled | None) -> None:
         """Put the best answers and the probability of none into a response."""
-        reading = reading_of(reader, question, texts)
-        spans = compute_parts(self._models, self._settings, ReadTask(), reading.parts, cancelled)
-        best = reader.calibration.rank(reading.answers(spans, ANSWERS), ANSWERS)
-        probabilities, none = reader.calibration.probabilities([answer for _, answer in best], reading.subwords)
-        response.answers = [
-            _answer(answer, texts[place], score, question.glosses)
-            for (place, answer), score in zip(best, probabilities, strict=True)
-        ]
-        response.no_answer = none
+        work = FindAnswers(question.field, question.text, read_texts(question, texts), ANSWERS)
+        answers = self._models.find_answers(work, cancelled)
+        response.answers = [_answer(answer, texts[answer.place], question.glosses) for answer in answers.answers]
+        response.no_answer = answers.none
 
 
-def _answer(answer: Answer, text: SourceText, score: float, glosses: Glosses | None) -> QaAnswer:
+def _answer(answer: AnswerRead, text: SourceText, glosses: Glosses | None) -> QaAnswer:
     start, end = sentence_around(text.text, answer.start, answer.end)
     sentence = text.text[start:end]
     shown_answer = QaAnswer(
         text=answer.text,
         start=answer.start,
         end=answer.end,
-        score=score,
+        score=answer.probability,
         sentence=sentence,
         sentence_start=start,
     )

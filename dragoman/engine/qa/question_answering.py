@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.answer import Degraded
@@ -14,7 +13,7 @@ from dragoman.engine.core.errors import ClientDisconnected, InternalError, Inval
 from dragoman.engine.core.priority import Traffic, in_background, wait_limit
 from dragoman.engine.core.turns import Turns, turn
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.readers import reader_place
+from dragoman.engine.models.readers import ReaderInfo, reader_place
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.answers import Answers
@@ -31,9 +30,6 @@ from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.service import Search
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from dragoman.reasoning.inference import PackedReader
 
 logger = logging.getLogger("dragoman")
 
@@ -52,7 +48,7 @@ class QuestionAnswering:
         self._models, self._search, self._settings = models, search, settings
         self._metrics, self._traffic = metrics, traffic
         self._turns = Turns(_READING, 1)
-        self._answers, self._statements = Answers(models, settings), Statements(models, settings)
+        self._answers, self._statements = Answers(models), Statements(models)
 
     def answer(
         self,
@@ -128,7 +124,7 @@ class QuestionAnswering:
             truncated=[],
         )
         with self._reading([text], cancelled):
-            work.fill(response, reader, self._question(request, language, snapshot), [text], cancelled)
+            work.fill(response, self._question(request, language, snapshot), [text], cancelled)
         self._metrics.count_degraded(degraded)
         return response
 
@@ -159,9 +155,7 @@ class QuestionAnswering:
             languages += [("documents", language) for language in sorted({text.language for text in texts})]
             _note_unlearned(languages, reader, response.degraded)
             with self._reading(texts, cancelled):
-                work.fill(
-                    response, reader, self._question(request, retrieval.query.language, snapshot), texts, cancelled
-                )
+                work.fill(response, self._question(request, retrieval.query.language, snapshot), texts, cancelled)
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
@@ -177,7 +171,7 @@ class QuestionAnswering:
         return response
 
     def _question_language(
-        self, request: QaQuery, of_context: str, reader: PackedReader, degraded: list[Degraded]
+        self, request: QaQuery, of_context: str, reader: ReaderInfo, degraded: list[Degraded]
     ) -> Detection:
         """The language of the question or statement: given, or most likely that of its context or of a reader."""
         if request.question_language is not None:
@@ -234,7 +228,7 @@ def _field(request: QaQuery) -> str:
 def _detect(
     name: str,
     text: str,
-    reader: PackedReader,
+    reader: ReaderInfo,
     degraded: list[Degraded],
     likely: str | None = None,
     readers: Sequence[str] = (),
@@ -252,7 +246,7 @@ def _detect(
     return detection
 
 
-def _note_unlearned(languages: Sequence[tuple[str, str]], reader: PackedReader, degraded: list[Degraded]) -> None:
+def _note_unlearned(languages: Sequence[tuple[str, str]], reader: ReaderInfo, degraded: list[Degraded]) -> None:
     """Name the fields in languages that the reader did not learn from; a reader may not say what it learned."""
     for name, language in languages:
         if reader.languages and language not in reader.languages:

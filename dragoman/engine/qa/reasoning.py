@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.models.generation import Generate, Generation, bridge_place
+from dragoman.engine.models.generation import Generating, Prompted, ReasonerInfo, bridge_place
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
@@ -25,9 +24,7 @@ from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.service import Search
 from dragoman.engine.settings import Settings
-
-if TYPE_CHECKING:
-    from dragoman.reasoning.layalign.reasoner import Reasoner
+from dragoman.reasoning.layalign.reach import reach
 
 STAGE = "reason"
 READ = "en"
@@ -43,20 +40,17 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 class Underway:
     """An answer that is being generated, and the response that lacks it."""
 
-    generation: Generation
-    future: Future[Any]
+    generating: Generating
     response: ReasonResponse
 
     def finish(self) -> ReasonResponse:
         """The response, once the generation has ended."""
-        stream, response = self.generation.stream, self.response
-        response.reasoning, response.answer = split_answer(self.generation.text)
-        size = stream.size
-        response.usage = Usage(
-            prompt_tokens=size, completion_tokens=len(stream.tokens), total_tokens=size + len(stream.tokens)
-        )
-        if not stream.ended:
-            response.truncated.append(f"answer: cut off after {stream.limit} tokens")
+        generated, response = self.generating.future.result(), self.response
+        response.reasoning, response.answer = split_answer(generated.text)
+        prompt, completion = generated.prompt_tokens, generated.completion_tokens
+        response.usage = Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)
+        if not generated.whole:
+            response.truncated.append(f"answer: cut off after {generated.limit} tokens")
         return response
 
 
@@ -96,20 +90,15 @@ class Reasoning:
             raise Unavailable(reason)
         reasoner = self._models.reasoner(cancelled)
         response, quoted = self._begin_response(request, request_id, reasoner, cancelled)
-        try:
-            stream = reasoner.stream(request.question, quoted, limit, request.temperature, secrets.randbits(32))
-        except ValueError as fault:
-            raise InvalidRequest(f"question: {fault}") from fault
         if reasoner.languages and response.query.language not in reasoner.languages:
             reason = f"{reasoner.name} did not learn to read {response.query.language!r}"
             response.degraded.append(Degraded.of(STAGE, reason, "language"))
         self._metrics.count_degraded(response.degraded)
-        generation = Generation(stream, emit)
-        (future,) = self._models.worker.submit(Generate(), [generation], costs=[stream.size + limit])
-        return Underway(generation, future, response)
+        prompt = Prompted(request.question, quoted, limit, request.temperature, secrets.randbits(32))
+        return Underway(self._models.generate(prompt, emit), response)
 
     def _begin_response(
-        self, request: ReasonQuery, request_id: str, reasoner: Reasoner, cancelled: Cancelled | None
+        self, request: ReasonQuery, request_id: str, reasoner: ReasonerInfo, cancelled: Cancelled | None
     ) -> tuple[ReasonResponse, str]:
         """A response without an answer, and the text to quote."""
         limits = f": {reasoner.limits}" if reasoner.limits else ""
@@ -144,9 +133,9 @@ class Reasoning:
             truncated=retrieval.truncated,
             **common,
         )
-        return response, self._quote(retrieval.documents, reasoner, response)
+        return response, self._quote(retrieval.documents, response)
 
-    def _question_language(self, request: ReasonQuery, reasoner: Reasoner, degraded: list[Degraded]) -> Detection:
+    def _question_language(self, request: ReasonQuery, reasoner: ReasonerInfo, degraded: list[Degraded]) -> Detection:
         """The question's language: given, or one that the bridge learned or a neighbour of these; a guess is reported.
 
         Readers' languages are the more likely ones.
@@ -160,7 +149,7 @@ class Reasoning:
             degraded.append(Degraded.of("detect", f"question: {undecided_message(detection.language)}", "undecided"))
         return detection
 
-    def _quote(self, documents: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
+    def _quote(self, documents: Sequence[RankedDocument], response: ReasonResponse) -> str:
         """Documents with their ids, each on a line; of long ones what matches the question best, and what follows.
 
         Where there are several collections, an id has its collection before it.
@@ -169,9 +158,9 @@ class Reasoning:
         several = len({document.hit.collection for document in documents}) > 1  # where one id can be two documents
         for document in documents:
             hit, stored, tokens = document.hit, document.stored, PASSAGE_TOKENS
-            low = max(0, hit.snippet_start - reasoner.reach(tokens))
-            text = stored.part(low, hit.snippet_start + reasoner.reach(tokens))
-            start, end = reasoner.window(text, hit.snippet_start - low, tokens)
+            low = max(0, hit.snippet_start - reach(tokens))
+            text = stored.part(low, hit.snippet_start + reach(tokens))
+            start, end = self._models.window(text, hit.snippet_start - low, tokens)
             place = f"{hit.collection}/{hit.id}"
             if end - start < (length := stored.length()):
                 response.truncated.append(f"{place}: characters {low + start} to {low + end} of {length} were quoted")

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.readers import Judge, Judgement, Kind
+from dragoman.engine.models.readers import Kind, ReaderInfo
+from dragoman.engine.models.reading import JudgeStatement
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import Evidence, StatementResponse
-from dragoman.engine.qa.texts import Question, SourceText, compute_parts, reading_of, sentence_around
-from dragoman.engine.settings import Settings
-
-if TYPE_CHECKING:
-    from dragoman.reasoning.inference import StatementScorer
+from dragoman.engine.qa.texts import Question, SourceText, read_texts, sentence_around
 
 
 class Statements:
-    """Judges by the reader of statements.
-
-    Of a long text or of several, that window decides whose best sentence speaks most clearly of the statement; its
-    score is compared with that of there being no such sentence.
-    """
+    """Judges by the reader of statements."""
 
     kind: Kind = "statements"
 
-    def __init__(self, models: Models, settings: Settings) -> None:
-        self._models, self._settings = models, settings
+    def __init__(self, models: Models) -> None:
+        self._models = models
 
-    def reader(self, cancelled: Cancelled | None) -> StatementScorer:
+    def reader(self, cancelled: Cancelled | None) -> ReaderInfo:
         """The reader; see :meth:`Models.statement_reader`."""
         return self._models.statement_reader(cancelled)
 
@@ -36,35 +29,21 @@ class Statements:
         """A response without a label."""
         return StatementResponse(**common)
 
-    def fill(
-        self,
-        response: Any,
-        reader: Any,
-        question: Question,
-        texts: Sequence[SourceText],
-        cancelled: Cancelled | None,
-    ) -> None:
+    def fill(self, response: Any, question: Question, texts: Sequence[SourceText], cancelled: Cancelled | None) -> None:
         """Put label, probability and the deciding sentence into a response."""
-        reading = reading_of(reader, question, texts)
-        judgements: list[Judgement] = compute_parts(self._models, self._settings, Judge(), reading.parts, cancelled)
-        if not judgements:
+        work = JudgeStatement(question.field, question.text, read_texts(question, texts))
+        judgement = self._models.judge_statement(work, cancelled)
+        if judgement is None:
             return
-        place = max(range(len(judgements)), key=lambda index: _strength(judgements[index]))
-        true = reader.probability(judgements[place].logit)
+        true = judgement.true
         response.label, response.probability = ("true", true) if true >= 0.5 else ("false", 1 - true)
-        if _strength(judgements[place]) <= 0:
+        if judgement.evidence is None:
             return
-        only = [judgement.evidence if index == place else [] for index, judgement in enumerate(judgements)]
-        for text, decides in zip(texts, reading.answers(only, 1), strict=True):
-            for answer in decides:
-                start, end = sentence_around(text.text, answer.start, answer.end)
-                response.evidence = Evidence(text=text.text[start:end], start=start, end=end)
-                if question.glosses is not None:
-                    response.evidence.gloss = question.glosses.of_text(text.text[start:end], text.language, start)
-                if text.document is not None:
-                    response.evidence.document = text.document
-
-
-def _strength(judgement: Judgement) -> float:
-    """By how much the best sentence is more likely to decide than none."""
-    return judgement.evidence[0].score if judgement.evidence else float("-inf")
+        place, start, end = judgement.evidence
+        text = texts[place]
+        start, end = sentence_around(text.text, start, end)
+        response.evidence = Evidence(text=text.text[start:end], start=start, end=end)
+        if question.glosses is not None:
+            response.evidence.gloss = question.glosses.of_text(text.text[start:end], text.language, start)
+        if text.document is not None:
+            response.evidence.document = text.document

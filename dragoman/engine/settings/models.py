@@ -77,7 +77,16 @@ class WorkerSettings(Group):
     """The queue of the models and its batches, in this process or a `dragoman worker`."""
 
     worker_url: str | None = Field(
-        default=None, description="Address of a `dragoman worker` that reranks; default: a thread of this process."
+        default=None,
+        description="Addresses of `dragoman worker` processes that compute with the models, separated by commas: the"
+        " one with the least to do is asked. http://host:port, or unix:///path of a socket. Default: worker_mode"
+        " says where the models compute.",
+    )
+    worker_mode: Literal["process", "thread"] = Field(
+        default="thread",
+        description="Where the models compute without worker_url: process, a child process that is started when a model"
+        " is first used, and ends with this one; thread, one of this process. Default: process in dragoman serve and"
+        " dragoman demo, else thread.",
     )
     worker_token: SecretStr | None = Field(
         default=None,
@@ -106,6 +115,19 @@ class WorkerSettings(Group):
     worker_hung_seconds: float = Field(
         default=30.0, gt=0, description="How long one batch may take before /readyz reports that the models hang."
     )
+
+    @field_validator("worker_url")
+    @classmethod
+    def _of_workers(cls, urls: str | None) -> str | None:
+        for url in (urls or "").split(","):
+            if urls is not None and not re.match(r"https?://[^/\s]|unix:///", url.strip()):
+                raise ValueError(f"{url.strip()!r} is not http://host:port, or unix:///path of a socket")
+        return urls
+
+    @property
+    def worker_urls(self) -> list[str]:
+        """``worker_url`` as a list; empty where a thread of this process computes."""
+        return [] if self.worker_url is None else [url.strip() for url in self.worker_url.split(",")]
 
     @field_validator("worker_token")
     @classmethod

@@ -9,10 +9,9 @@ from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.reasoning.layalign.bridges import load_bridge
 from dragoman.reasoning.layalign.decoding import Decoder, Stream
 from dragoman.reasoning.layalign.model import Prompt
+from dragoman.reasoning.layalign.reach import reach
 
 TEXT = "{text}"
-_CHARS = 32
-"""No more characters a token than these are looked at, so that a long text is not tokenized for a short window."""
 
 
 def prompt_of(llm: LanguageModel, before: str, after: str, text: str, answer: str | None = None) -> Prompt:
@@ -66,16 +65,10 @@ class Reasoner:
             raise ValueError(f"{stream.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
         return stream
 
-    def reach(self, tokens: int) -> int:
-        """How far from its start a window of so many tokens may reach, in characters, before it and after it."""
-        return tokens * _CHARS
-
     def window(self, text: str, start: int, tokens: int) -> tuple[int, int]:
         """The span of a text that has at most so many tokens: all, or from `start` on, or the text's last ones."""
-        first, last = (
-            (0, len(text)) if len(text) <= self.reach(tokens) else (max(0, start - self.reach(tokens)), len(text))
-        )
-        part = text[first : min(last, start + self.reach(tokens))]
+        first, last = (0, len(text)) if len(text) <= reach(tokens) else (max(0, start - reach(tokens)), len(text))
+        part = text[first : min(last, start + reach(tokens))]
         offsets = self.model.llm.tokenizer.encode(part, add_special_tokens=False).offsets
         if len(offsets) <= tokens:
             return first, first + len(part)

@@ -74,18 +74,20 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
         place.enter_context(runtime.reasoning.answers.place(caller_of(request)))
         underway = await threads.run(request, begin, waits=True)
         held = place.pop_all()
-    underway.future.add_done_callback(lambda _: held.close())  # events that nobody reads never begin, nor end
+    underway.generating.future.add_done_callback(
+        lambda _: held.close()
+    )  # events that nobody reads never begin, nor end
     note_degraded(request, underway.response.degraded)
     if body.stream:
-        underway.future.add_done_callback(lambda _: emit(None))
+        underway.generating.future.add_done_callback(lambda _: emit(None))
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         events = _events(underway, pieces, until, runtime, identifier)
         return StreamingResponse(events, media_type=EVENTS, headers=headers)
     try:
         with runtime.traffic.live():
-            await wait_for_futures([underway.future], request, until, advice=ADVICE)
+            await wait_for_futures([underway.generating.future], request, until, advice=ADVICE)
     finally:
-        underway.generation.cancelled.set()
+        underway.generating.cancel()
     return Response(as_json(underway.finish()), media_type="application/json")
 
 
@@ -97,7 +99,7 @@ async def _events(
         with runtime.traffic.live():
             while (piece := await asyncio.wait_for(pieces.get(), max(0.0, until - time.monotonic()))) is not None:
                 yield _event("text", {"text": piece})
-        underway.future.result()
+        underway.generating.future.result()
         yield _event("answer", fields_of(underway.finish()))
     except TimeoutError:
         late = Unavailable(f"the model took too long; {ADVICE}, or try again")
@@ -105,8 +107,7 @@ async def _events(
     except Exception as fault:
         yield _event("error", report_fault(fault, identifier).body(identifier))
     finally:
-        underway.generation.cancelled.set()
-        underway.future.cancel()
+        underway.generating.cancel()
 
 
 def _event(name: str, content: Any) -> str:

@@ -59,7 +59,7 @@ async def translate(
         info = futures[0].result()
     info.check(body.source, body.target)
     with on_behalf_of(caller_of(request)):
-        underway = await asyncio.to_thread(runtime.translations.begin, info, texts, body.source, body.target)
+        underway = await asyncio.to_thread(runtime.translations.begin, texts, body.source, body.target)
     futures = [future for translation in underway for future in translation.futures if future is not None]
     try:
         with runtime.traffic.live():

@@ -1,4 +1,4 @@
-"""``dragoman worker``: a process with the reranker that scores requests of API processes over HTTP.
+"""``dragoman worker``: a process with the models, which computes what API processes ask for over HTTP.
 
 It needs no database, tables, index or Java, only the models' libraries and FastAPI.
 """
@@ -9,37 +9,42 @@ import asyncio
 import hmac
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.engine.core.errors import ServiceError, Unauthorized
-from dragoman.engine.core.limits import GIB, MIB
+from dragoman.engine.core.limits import GIB
 from dragoman.engine.core.memory import BodyMemory, MemoryBreaker
-from dragoman.engine.core.priority import background
+from dragoman.engine.models.loading import has_reranker
+from dragoman.engine.models.model_host import ModelHost
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.scoring import LocalScoring, Pending
+from dragoman.engine.models.scoring import LocalScoring
 from dragoman.engine.observability.gauges import WorkerState
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.refusals import report_refusal
 from dragoman.engine.settings import Settings
 from dragoman.service.http import errors
 from dragoman.service.http.addresses import HeadAsGet
-from dragoman.service.http.bodies import StrictRoute, bearer
+from dragoman.service.http.bodies import StrictRoute, bearer, check_media_type
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
+from dragoman.service.http.streaming import BodyStream
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.remote.wire import ModelBody, ScoreBody, ScoresBody
+from dragoman.service.remote.computing import Computing
+from dragoman.service.remote.requests import read_request
+from dragoman.service.remote.tasks import MESSAGE_BYTES, MESSAGE_TYPE
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
 _OPEN = ("/healthz", "/readyz")
-_BODY_BYTES = 384 * MIB
-_BODY_VALUES = 50_000_000
+_READ_AT_ONCE = 64 * 1024
+"""Messages up to so many bytes are read on the event loop, which is quicker than another thread."""
+_LOAD_SECONDS = 600.0
 _BODIES_BYTES = 2 * GIB
 """Large enough for any request that an API process accepted within its own limits, with the offsets of its words."""
 
@@ -64,29 +69,32 @@ class WorkerToken:
 class WorkerRuntime:
     """The parts of a worker process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, stored_precision: str | None) -> None:
         self.metrics = Metrics()
-        self.models = Models(settings.replace(worker_url=None), self.metrics)
+        host = ModelHost(settings.replace(worker_url=None), self.metrics, lambda: stored_precision)
+        self.models = Models(settings.replace(worker_url=None), self.metrics, host)
         self.scoring = LocalScoring(self.models)
+        self.computing = Computing(self.models, self.scoring)
         self.metrics.watch(WorkerState(self.models.workers))
 
 
-@router.get("/v1/model")
-def model(request: Request) -> ModelBody:
-    """The model that scores here."""
-    return ModelBody.of(_runtime(request).scoring.about())
-
-
-@router.post("/v1/score")
-async def score(body: ScoreBody, request: Request) -> ScoresBody:
-    """Score documents for a query; the work is cancelled when the client disconnects."""
-    until = time.monotonic() + body.seconds
-    pending = await asyncio.to_thread(_begin, _runtime(request), body)
+@router.post("/v1/compute", response_class=StreamingResponse)
+async def compute(request: Request) -> Response:
+    """Compute the items of a request; their results follow as they come. The work ends when the client disconnects."""
+    runtime = _runtime(request)
+    check_media_type(request, (MESSAGE_TYPE,), f"a message of Dragoman (Content-Type: {MESSAGE_TYPE})")
+    memory: BodyMemory = request.app.state.memory
+    share = memory.share(None)
     try:
-        await wait_for_futures(pending.futures, request, until, all_of=True)
-        return ScoresBody.of(pending.finish())
+        message = await BodyStream(request).read(MESSAGE_BYTES, share)
+        large = len(message) > _READ_AT_ONCE
+        asked = await asyncio.to_thread(read_request, message) if large else read_request(message)
     finally:
-        pending.cancel()
+        share.release()
+    if futures := runtime.computing.load(asked):
+        await wait_for_futures(futures, request, time.monotonic() + (asked.seconds or _LOAD_SECONDS))
+    begun = await runtime.computing.begin(asked)
+    return StreamingResponse(begun.frames(), media_type=MESSAGE_TYPE)
 
 
 @router.get("/healthz")
@@ -110,19 +118,20 @@ def metrics(request: Request) -> Response:
     return Response(_runtime(request).metrics.expose(), media_type=METRICS_TYPE)
 
 
-def create_worker_app(settings: Settings) -> FastAPI:
-    """The worker's application; it loads its model while it starts.
+def create_worker_app(settings: Settings, stored_precision: str | None = None, *, loads: bool = True) -> FastAPI:
+    """The worker's application; with ``loads`` it loads the reranker while it starts, other models when first needed.
 
     Raises:
-        ServiceError: the model cannot be loaded.
+        ServiceError: the reranker cannot be loaded.
     """
-    limits = {"body_bytes": _BODY_BYTES, "body_values": _BODY_VALUES, "bodies_bytes": _BODIES_BYTES}
     settings = settings.replace(
-        **{name: max(least, getattr(settings.requests, name)) for name, least in limits.items()}
+        bodies_bytes=max(_BODIES_BYTES, settings.requests.bodies_bytes),
+        body_bytes=max(MESSAGE_BYTES, settings.requests.body_bytes),
     )
-    runtime = WorkerRuntime(settings)
+    runtime = WorkerRuntime(settings, stored_precision)
     try:
-        runtime.scoring.about()
+        if loads and has_reranker(settings):
+            runtime.scoring.about()
     except ServiceError:
         runtime.models.close()
         raise
@@ -134,6 +143,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
             yield
         finally:
             await anyio.to_thread.run_sync(runtime.models.close)
+            runtime.computing.close()
 
     app = FastAPI(
         title="Dragoman worker", version=version("dragoman"), lifespan=lifespan, docs_url=None, redoc_url=None
@@ -149,12 +159,6 @@ def create_worker_app(settings: Settings) -> FastAPI:
         app.add_middleware(WorkerToken, token=settings.worker.worker_token.get_secret_value())
     app.add_middleware(RequestContext)
     return app
-
-
-def _begin(runtime: WorkerRuntime, body: ScoreBody) -> Pending:
-    with background(body.seconds) if body.background else nullcontext():
-        runtime.scoring.admit(len(body.documents), body.seconds)
-        return runtime.scoring.begin(body.request(), body.seconds)
 
 
 def _runtime(request: Request) -> WorkerRuntime:

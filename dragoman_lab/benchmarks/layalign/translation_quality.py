@@ -22,7 +22,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.engine.models.text_translation import SENTENCE_LENGTH, limit_of
+from dragoman.engine.models.generation import limit_of
+from dragoman.engine.models.text_translation import SENTENCE_LENGTH
 from dragoman.files.atomic import atomic_file
 from dragoman.lexicon.text.passages import sentences
 from dragoman.reasoning.layalign.decoding import Stream

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.engine.models.models import Encode, Score, _is_urgent
+from dragoman.engine.models.model_host import _is_urgent
 from dragoman.engine.models.readers import _in_passes
 from dragoman.engine.models.tagging import SHORT_QUERY, Tagging
+from dragoman.engine.models.tasks import Encode, Score
 
 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))

@@ -13,7 +13,7 @@ from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.tagging import Tagging
 from dragoman.engine.models.worker import Worker
 from dragoman.lexicon.text.passages import PASSAGE_LENGTH
-from dragoman.tagging.tagger import Tag
+from dragoman.tagging.tag import Tag
 
 read: list[str] = []
 

@@ -100,11 +100,11 @@ def test_the_request_id_goes_to_the_worker(tmp_path: Path) -> None:
                 asked = {"query": "canaryquery", "query_language": "en", "documents": ["canarytext"]}
                 sent = {"X-Request-Id": "across"}
                 wait_for(lambda: running.client.post("/v1/rerank", json=asked, headers=sent).status_code == 200)
-            wait_for(lambda: b"/v1/score" in log.read_bytes())
+            wait_for(lambda: b"/v1/compute" in log.read_bytes())
         finally:
             worker.end()
     found = [json.loads(line) for line in log.read_text().splitlines() if not line.startswith("scoring ")]
-    assert {line["request_id"] for line in found if line.get("route") == "/v1/score"} == {"across"}
+    assert {line["request_id"] for line in found if line.get("route") == "/v1/compute"} == {"across"}
     assert "canary" not in log.read_text()
 
 

@@ -120,7 +120,7 @@ def test_a_trace_goes_on_in_the_worker_process(
     assert worker.process is not None
     assert worker.process.wait(60) == 0
     spans = collector.of(TRACE)
-    remote = spans["dragoman-worker POST /v1/score"][1]
+    remote = spans["dragoman-worker POST /v1/compute"][1]
     assert remote.parent_span_id == spans["my-search rerank"][1].span_id
     assert spans["dragoman-worker forward"][1].parent_span_id == remote.span_id
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from dragoman.engine.models import models
+from dragoman.engine.models import model_host
 from dragoman.engine.models.readers import find_spans
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
@@ -266,7 +266,7 @@ def test_a_reader_that_takes_too_long_is_not_waited_for(tmp_path: Path, monkeypa
         freed.wait(60)
         return find_spans(scorer, parts)
 
-    monkeypatch.setattr(models, "find_spans", slow)
+    monkeypatch.setattr(model_host, "find_spans", slow)
     settings = Settings.load(data_dir=tmp_path / "data", reader=str(tiny_reader(tmp_path / "reader")), worker_seconds=1)
     with TestClient(create_app(settings)) as client:
         try:

@@ -17,12 +17,10 @@ from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.models import loading as service_loading
 from dragoman.engine.models.loading import has_reranker, reranker_place
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.scoring import ScoreRequest, SpannedText
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.ranking import scoring
 from dragoman.service.app import create_app
-from dragoman.service.remote.wire import ScoreBody
 from tests.support.serving import COMMAND, server
 from tests.support.worker_process import Worker
 
@@ -128,8 +126,6 @@ def test_without_its_encoder_there_is_no_reranker(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_worker_process_scores_the_same(tmp_path: Path) -> None:
-    request = ScoreRequest(SpannedText("a", []), [], [])
-    assert ScoreBody.of(request, 1.0).request() == request
     precision = {"encoder_precision": "float32"}  # or each process would choose what is fastest there and then
     worker = Worker(COMMAND, **precision)
     worker.start()

@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
-from dragoman.service.remote.remote_scoring import _worker_error
+from dragoman.engine.models.tasks import Encode, Score
+from dragoman.ranking.attention import Links
+from dragoman.service.remote.connection import worker_error
+from dragoman.service.remote.tasks import MESSAGE_TYPE, Asked
+from dragoman.service.remote.wire import pack
 from tests.support.errorbody import check_error
 from tests.support.serving import Server, environment, server, wait_for
 from tests.support.standing_in import STANDING_IN
-from tests.support.worker_process import Worker
+from tests.support.worker_process import Worker, pair
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -38,7 +43,7 @@ def why_degraded(api: Server) -> str:
 
 def scored(worker: Worker) -> int:
     """How many requests to score it has answered or dropped."""
-    return sum("/v1/score" in line for line in worker.log().splitlines())
+    return sum("/v1/compute" in line for line in worker.log().splitlines())
 
 
 @pytest.fixture
@@ -164,7 +169,7 @@ def test_a_worker_that_gets_on_is_asked_however_long_requests_take(
 
 @pytest.mark.parametrize(("told", "passed_on"), [("17", "17"), ("soon", "1"), (None, "1")])
 def test_when_a_full_worker_says_to_come_again_is_passed_on(told: str | None, passed_on: str) -> None:
-    fault = _worker_error(httpx.Response(429, json={"message": "full"}, headers={"Retry-After": told} if told else {}))
+    fault = worker_error(httpx.Response(429, json={"message": "full"}, headers={"Retry-After": told} if told else {}))
     assert (str(fault), fault.headers["Retry-After"]) == ("worker: full", passed_on)
 
 
@@ -213,21 +218,24 @@ def test_an_answer_that_is_no_workers_is_a_503(tmp_path: Path) -> None:
         check_error(rerank(api, "Asche"), 503, "worker")
 
 
+LINK = Links(np.array([0]), np.array([1]), np.array([0.5], np.float32))
+
+
 @pytest.mark.parametrize(
-    ("body", "message"),
+    ("message", "reason"),
     [
-        ({}, "query: "),
-        ({"links": [[0, 1, 0.5]]}, r"documents\[0\].links: names a word that is not there"),
-        ({"links": [[0, 0, "much"]]}, r"documents\[0\].links"),
-        ({"glossary": [0]}, r"documents\[0\].glossary: names a link that is not there"),
-        ({"spans": [[0, -1]]}, r"documents\[0\].spans"),
+        (b"", "the message is not valid"),
+        (pack({"task": 1}), "task: there is none"),
+        (pack(Asked(Score(), [pair("b", links=LINK)])), r"documents\[0\].links: names a word that is not there"),
+        (pack(Asked(Score(), [pair("b", [(0, 2)])])), r"documents\[0\].spans\[0\]: \[0, 2\] is no word"),
+        (pack(Asked(Encode(), [1])), r"contents\[0\]: not a text"),
+        (pack(Asked(Encode(), ["a"], seconds=-1.0)), "seconds: not a time to wait"),
     ],
 )
-def test_what_is_sent_to_a_worker_is_checked(worker: Worker, body: dict[str, Any], message: str) -> None:
-    document = {"text": "b", "spans": [[0, 1]], "links": [], "glossary": []} | body
-    whole = {"query": {"text": "a", "spans": [[0, 1]]}, "documents": [document], "seconds": 1.0}
+def test_what_is_sent_to_a_worker_is_checked(worker: Worker, message: bytes, reason: str) -> None:
+    sent = {"Content-Type": MESSAGE_TYPE}
     with httpx.Client(base_url=worker.url, trust_env=False) as client:
-        check_error(client.post("/v1/score", json=whole if body else {}), 422, message)
+        check_error(client.post("/v1/compute", content=message, headers=sent), 422, reason)
 
 
 @pytest.mark.parametrize(
@@ -250,11 +258,11 @@ def test_a_worker_that_others_can_reach_asks_for_its_token(tmp_path: Path) -> No
     token = "a-token-of-many-characters"
     worker = Worker(host="0.0.0.0", worker_token=token)
     worker.start()
-    body = {"query": {"text": "a", "spans": [[0, 1]]}, "documents": [], "seconds": 1.0}
+    body = pack(Asked(Encode(), ["a"]))
     for sent in ({}, {"Authorization": "Bearer another-token-of-many"}, {"Authorization": token}):
         with httpx.Client(base_url=worker.url, headers=sent, trust_env=False) as client:
-            for method, path in (("POST", "/v1/score"), ("GET", "/v1/model"), ("GET", "/metrics"), ("GET", "/nothing")):
-                refused = client.request(method, path, json=body)
+            for method, path in (("POST", "/v1/compute"), ("GET", "/metrics"), ("GET", "/nothing")):
+                refused = client.request(method, path, content=body)
                 check_error(refused, 401, "send the worker's token")
                 assert refused.headers["www-authenticate"] == "Bearer"
             assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200

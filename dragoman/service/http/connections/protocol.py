@@ -79,7 +79,8 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self.flow = _Flow(transport)
         transport.max_size = _READ_BYTES  # type: ignore[attr-defined]
-        if (connected := transport.get_extra_info("socket")) is not None:  # else the kernel takes megabytes unsent
+        connected = transport.get_extra_info("socket")
+        if connected is not None and connected.family != socket.AF_UNIX:  # else the kernel takes megabytes unsent
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, PART)
         self._within_limit = self._table.enter(self)
         self._expect(self._table.limits.head_seconds)

@@ -414,7 +414,7 @@ def test_a_command_with_another_encoder_leaves_the_embeddings_as_they_are(
         assert (stored(runtime), runtime.source.collection(key)) == before
         assert not runtime.dense.of(key).opened
         encoder.name = "words"
-        runtime.models._loaded.clear()
+        runtime.models.host._loaded.clear()  # type: ignore[attr-defined]
         runtime.dense.open_present([key])
         assert runtime.dense.of(key).opened
     finally:
