@@ -52,8 +52,12 @@ class FirstStage:
         """
         with retrieval.stage("translate"):
             languages = sorted(retrieval.languages)
+            searched = {
+                language: [collection for collection in retrieval.collections if language in collection.languages]
+                for language in languages
+            }
             sounds = {
-                language: Sounds(language, partial(self._sounding, retrieval.collections, language))
+                language: Sounds(language, partial(self._sounding, searched[language], language))
                 for language in languages
             }
             translations = {
@@ -188,12 +192,11 @@ class FirstStage:
         return rankings
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
-        """The index terms of all collections that sound like ``term``."""
+        """The index terms of collections with documents in ``language`` that sound like ``term``."""
         similarities: dict[str, float] = {}
         for collection in check_each(collections):
-            if language in collection.languages:
-                with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
-                    similarities.update(index.sounding(language, term))
+            with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
+                similarities.update(index.sounding(language, term))
         return sorted(similarities.items(), key=lambda entry: (-entry[1], entry[0]))
 
     def _holds(self, collections: Sequence[CollectionInfo], language: str, term: str) -> bool:

@@ -17,10 +17,10 @@ from dragoman.engine.core.priority import in_background, wait_limit
 from dragoman.engine.core.stages import optional
 from dragoman.engine.models.scoring import Scores
 from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.rerank.rerank_depth import SAMPLE_CHARS, RerankDepth
 from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.request import RerankOptions, SearchQuery
-from dragoman.engine.search.rerank_depth import RerankDepth, choose
 from dragoman.engine.search.response import RerankUsed
 from dragoman.engine.settings import Settings
 from dragoman.ranking.about import Floats, RerankerAbout, interpolate, sigmoid
@@ -108,7 +108,7 @@ class RerankStage:
             return "nothing"
         if automatic:
             depth = self._depth.measure(retrieval.cancelled, max(0.001, until - time.monotonic()))
-            chosen = choose(retrieval.documents, depth)
+            chosen = _choose(retrieval.documents, depth)
         started = time.monotonic()
         seconds = max(0.001, until - started)
         pending = self._reranking.begin(
@@ -156,6 +156,18 @@ class RerankStage:
         if retrieval.ranked_by in _ATTAINABLE:
             return partial(interpolate, weight=about.first_stage_weight)
         return about.hybrid.logits if retrieval.ranked_by == "hybrid" and about.hybrid is not None else None
+
+
+def _choose(documents: Sequence[RankedDocument], depth: int) -> list[RankedDocument]:
+    """The first documents, at most ``depth``, and no more text than so many of the sample; at least one."""
+    room = depth * SAMPLE_CHARS
+    chosen: list[RankedDocument] = []
+    for document in documents[:depth]:
+        room -= len(document.whole.text)
+        if chosen and room < 0:
+            break
+        chosen.append(document)
+    return chosen
 
 
 def _check_name(options: RerankOptions, name: str) -> None:

@@ -6,13 +6,11 @@ that are reranked have no more characters than as many documents of the sample.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from threading import Lock
 
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.rerank.reranking import Reranking
-from dragoman.engine.search.ranked import RankedDocument
 
 MOST = 50
 """The greatest depth of searches without a rerank field; that of background work, which nobody waits for."""
@@ -27,6 +25,8 @@ the market below the tower and the bridge with its eleven arches, which was repa
 Today a museum near the station shows what was left when the railway arrived: three of the gates, coins, letters and the
 oldest map of the region, drawn by a monk who had never been there himself and asked the merchants for the names.
 """
+SAMPLE_CHARS = len(_TEXT)
+"""Characters of a document of the sample."""
 
 
 class RerankDepth:
@@ -58,15 +58,3 @@ class RerankDepth:
                 spent = min(self._reranking.time(texts, cancelled, seconds) for _ in range(_ROUNDS))
                 self._measured = max(1, min(MOST, int(_SHARE * self._budget * _SAMPLES / max(spent, 1e-9))))
             return self._measured
-
-
-def choose(documents: Sequence[RankedDocument], depth: int) -> list[RankedDocument]:
-    """The first documents, at most ``depth``, and no more text than so many of the sample; at least one."""
-    room = depth * len(_TEXT)
-    chosen: list[RankedDocument] = []
-    for document in documents[:depth]:
-        room -= len(document.whole.text)
-        if chosen and room < 0:
-            break
-        chosen.append(document)
-    return chosen
