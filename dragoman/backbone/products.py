@@ -21,8 +21,8 @@ _ROUNDS = 5
 _ZERO = 128
 _GAIN = 1.15
 """How many times faster a lower precision must be to be preferred."""
-_LOSS = 1.5
-"""How many times slower than the fastest a precision may be that is asked for first."""
+_LOSS = 5.0
+"""How many times slower than the fastest a precision may be that is asked for first: a measurement may be disturbed."""
 
 
 class Product:
@@ -101,10 +101,13 @@ def product(weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Product:
 def fastest(device_type: str, among: tuple[torch.dtype, ...], first: torch.dtype | None = None) -> torch.dtype:
     """The fastest precision on this machine, by measuring a layer's product once; bfloat16 on a GPU that has it.
 
-    It is `first` instead where that is hardly slower.
+    It is `first` instead, unless that is much slower.
     """
     if device_type != "cpu":
-        return torch.bfloat16 if torch.cuda.get_device_capability()[0] >= 8 else torch.float32
+        capable = torch.cuda.get_device_capability()[0] >= 8
+        if first == torch.float32 or (first == torch.bfloat16 and capable):
+            return first
+        return torch.bfloat16 if capable else torch.float32
     with torch.inference_mode():
         seconds = {dtype: _seconds(dtype) for dtype in among}
     best = min(seconds, key=lambda dtype: seconds[dtype])

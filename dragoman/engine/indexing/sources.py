@@ -153,8 +153,8 @@ class IndexSource(DocumentSource, Protocol):
 class EmbeddingSource(DocumentSource, Protocol):
     """Documents, and their embeddings, which are made once: by whoever follows the documents' keys."""
 
-    def begin_embeddings(self, collection: int, encoder: str, states: bool) -> None:
-        """From now on a collection has the embeddings of this encoder, with ``states`` or without; others go.
+    def begin_embeddings(self, collection: int, encoder: str) -> None:
+        """From now on a collection has the embeddings of this encoder, with states; others go.
 
         Raises:
             NotFound: the collection has been deleted.
@@ -173,7 +173,8 @@ class EmbeddingSource(DocumentSource, Protocol):
         """Store embeddings; returns the keys of those whose documents have not changed meanwhile.
 
         Raises:
-            Unavailable: the collection's embeddings are those of another encoder by now.
+            NotFound: the collection has been deleted.
+            Unavailable: its embeddings are those of another encoder by now.
         """
 
     def embeddings(self, collection: int, width: int, state_size: int) -> Iterator[list[Embedded]]:
@@ -183,8 +184,8 @@ class EmbeddingSource(DocumentSource, Protocol):
         damaged, are left out.
         """
 
-    def embedded_documents(self, collection: int) -> int:
-        """How many documents have an embedding as they are now."""
+    def embedded_documents(self, collection: int) -> tuple[int, bool]:
+        """How many documents have an embedding as they are now, and whether any embedding has states."""
 
 
 class EntitySource(CollectionSource, Protocol):

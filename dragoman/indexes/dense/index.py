@@ -8,7 +8,7 @@ The states of its subwords, quantised, may be kept for late interaction. What it
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import NamedTuple
 
@@ -303,22 +303,22 @@ class DenseIndex:
 
     def _compact(self) -> None:
         """Renumber the passages, which frees the ids of replaced documents."""
-        documents = list(self.all())
+        documents = self.get(sorted(self._documents, key=lambda key: self._documents[key][1].start))
         self._documents = {}
         self._clear()
         self._add(documents)
 
-    def all(self) -> Iterator[Embedded]:
-        """Copies of all documents, in the order in which they were added."""
+    def get(self, keys: Iterable[int]) -> list[Embedded]:
+        """Copies of documents by their keys; those that are not there are left out."""
         with self._lock:
-            rows = self._rows().copy()
-            places = {id: row for row, id in enumerate(self._ids().tolist())}
-            documents = sorted(self._documents.items(), key=lambda entry: entry[1][1].start)
-            embedded = [
-                self._copy_document(key, generation, ids, rows[[places[id] for id in ids]])
-                for key, (generation, ids) in documents
+            present = [(key, *self._documents[key]) for key in keys if key in self._documents]
+            chosen = np.array([id for _, _, ids in present for id in ids], np.int64)
+            rows = self._rows()[np.searchsorted(self._ids(), chosen)]
+            ends = np.cumsum([0, *(len(ids) for _, _, ids in present)]).tolist()
+            return [
+                self._copy_document(key, generation, ids, rows[start:end])
+                for (key, generation, ids), start, end in zip(present, ends, ends[1:], strict=False)
             ]
-        return iter(embedded)
 
     def _copy_document(self, key: int, generation: int, ids: range, vectors: Vectors) -> Embedded:
         spans = [(self._starts[id], self._ends[id]) for id in ids]

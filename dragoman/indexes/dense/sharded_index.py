@@ -5,7 +5,7 @@ A part that fails or is late is left out of the answer, which says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from itertools import chain
 from typing import NamedTuple
@@ -90,9 +90,10 @@ class ShardedDenseIndex:
         for position, chosen in self._group.spread(keys, lambda key: key).items():
             self._group.shards[position].delete(chosen)
 
-    def all(self) -> Iterator[Embedded]:
-        """Copies of all documents."""
-        return chain.from_iterable(shard.all() for shard in self._group.shards)
+    def get(self, keys: Collection[int]) -> list[Embedded]:
+        """Copies of documents by their keys; those that are not there are left out."""
+        spread = self._group.spread(keys, lambda key: key)
+        return list(chain.from_iterable(self._group.shards[place].get(chosen) for place, chosen in spread.items()))
 
     def search(self, vector: Vectors, k: int) -> DenseHits:
         """The ``k`` best documents, as :meth:`DenseIndex.search`.

@@ -338,6 +338,7 @@ class Collections:
 
     def _remove(self, collection_id: int, uid: str) -> None:
         with self._store.write() as session:
+            session.get(Collection, collection_id, with_for_update=True)  # first, as whoever writes its documents does
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
         self._indexes.follower.drop(collection_id, uid)

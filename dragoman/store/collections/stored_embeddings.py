@@ -33,13 +33,13 @@ _PRESENT = and_(
 class StoredEmbeddings(StoredDocuments, EmbeddingSource):
     """The embeddings of a database."""
 
-    def begin_embeddings(self, collection: int, encoder: str, states: bool) -> None:
+    def begin_embeddings(self, collection: int, encoder: str) -> None:
         with self._store.write() as session:
             row = session.get(Collection, collection, with_for_update=True)
             if row is None:
                 raise NotFound("the collection has been deleted")
             session.execute(delete(DocumentEmbedding).where(DocumentEmbedding.collection_id == collection))
-            row.encoder, row.states = encoder, states
+            row.encoder, row.states = encoder, True
 
     def rename_encoder(self, collection: int, encoder: str) -> None:
         with self._store.write() as session:
@@ -61,8 +61,10 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
     def put_embeddings(self, collection: int, encoder: str, embedded: Sequence[Embedded]) -> set[int]:
         keys = [document.key for document in embedded]
         with self._store.write() as session:
-            chosen = select(Collection.encoder).where(Collection.id == collection).with_for_update()
-            if session.scalar(chosen) != encoder:
+            row = session.get(Collection, collection, with_for_update=True)
+            if row is None:
+                raise NotFound("the collection has been deleted")
+            if row.encoder != encoder:
                 raise Unavailable("the embeddings of this collection are made by another encoder now")
             present = select(Document.key, Document.generation).where(
                 Document.key.in_(keys), Document.deleted == false()
@@ -71,7 +73,9 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
             unchanged = [document for document in embedded if current.get(document.key) == document.generation]
             session.execute(delete(DocumentEmbedding).where(DocumentEmbedding.document_key.in_(keys)))
             if unchanged:
-                session.execute(insert(DocumentEmbedding), [_row(collection, document) for document in unchanged])
+                session.execute(
+                    insert(DocumentEmbedding), [_row(collection, document, row.states) for document in unchanged]
+                )
         return {document.key for document in unchanged}
 
     def embeddings(self, collection: int, width: int, state_size: int) -> Iterator[list[Embedded]]:
@@ -87,20 +91,19 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
             embedded = (_read_row(row, width, state_size) for row in rows)
             yield [document for document in embedded if document is not None]
 
-    def embedded_documents(self, collection: int) -> int:
-        statement = (
-            select(func.count())
-            .select_from(DocumentEmbedding)
-            .join(Document, _PRESENT)
-            .where(DocumentEmbedding.collection_id == collection)
+    def embedded_documents(self, collection: int) -> tuple[int, bool]:
+        of_collection = DocumentEmbedding.collection_id == collection
+        count = select(func.count()).select_from(DocumentEmbedding).join(Document, _PRESENT).where(of_collection)
+        with_states = select(DocumentEmbedding.document_key).where(
+            of_collection, DocumentEmbedding.state_codes.is_not(None)
         )
         with self._store.read() as session:
-            return session.scalar(statement) or 0
+            return session.scalar(count) or 0, session.scalar(with_states.limit(1)) is not None
 
 
-def _row(collection: int, document: Embedded) -> dict[str, Any]:
+def _row(collection: int, document: Embedded, with_states: bool) -> dict[str, Any]:
     codes = document.sentence_codes if document.sentence_codes is not None else np.zeros(0, np.int8)
-    states = document.state_codes
+    states = document.state_codes if with_states else None
     return {
         "document_key": document.key,
         "collection_id": collection,
@@ -128,6 +131,10 @@ def _read_row(row: Any, width: int, state_size: int) -> Embedded | None:
                 return None
             counts = np.frombuffer(row.state_counts, "<i4").tolist()
             state_codes = np.frombuffer(row.state_codes, np.uint8).reshape(sum(counts), state_size)
+            if len(counts) != len(spans):
+                raise ValueError("its states are not those of its passages")
+        if not np.isfinite(vectors).all() or not all(0 <= passage < len(spans) for passage in sentences[:, 0]):
+            raise ValueError("its vectors are not numbers, or its sentences lie in no passage")
     except ValueError as fault:
         logger.warning("the embedding of the document with key %s is damaged: %s", row.document_key, fault)
         return None

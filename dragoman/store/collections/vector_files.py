@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from dragoman.engine.core.errors import classify
 from dragoman.engine.indexing.sources import CollectionRecord, EmbeddingSource
 from dragoman.indexes.dense.index import Embedded
 
@@ -25,30 +27,42 @@ _Tensors = Mapping[str, NDArray[Any]]
 
 
 def take_over(directory: Path, source: EmbeddingSource) -> None:
-    """Store the embeddings of all files, and remove the files; what is damaged is made anew."""
+    """Store the embeddings of all files, and remove the files; what is damaged is made anew.
+
+    A file that cannot be read or stored now, for example on a full disk, stays for the next start.
+    """
     if not directory.is_dir():
         return
     records = {record.uid: record for record in source.collections()}
-    for path in sorted(directory.iterdir()):
+    for path in sorted(path for path in directory.iterdir() if path.is_file()):
         record = records.get(path.stem) if path.suffix == ".safetensors" else None
-        if record is not None:
-            _store(path, record, source)
-        path.unlink(missing_ok=True)
-    directory.rmdir()
+        try:
+            if record is not None:
+                _store(path, record, source)
+            path.unlink()
+        except Exception as fault:
+            if classify(fault) is None and not isinstance(fault, OSError):
+                raise
+            logger.warning("embeddings of an earlier version are not taken over into the database now: %s", fault)
+    with suppress(OSError):  # what else lies there is not ours
+        directory.rmdir()
 
 
 def _store(path: Path, record: CollectionRecord, source: EmbeddingSource) -> None:
     try:
         encoder, tensors = _read(path, record.uid)
-    except (SafetensorError, OSError, ValueError, KeyError) as fault:
-        logger.warning("the embeddings of collection %s are made anew: %s", record.uid, fault)
-        source.begin_embeddings(record.id, "", True)  # marks it as one that has embeddings
+    except (SafetensorError, ValueError, KeyError) as fault:
+        if record.encoder is None:
+            logger.warning("the embeddings of collection %s are made anew: %s", record.uid, fault)
+            source.begin_embeddings(record.id, "")  # marks it as one that has embeddings
         return
     if record.encoder not in (None, encoder):  # it has newer ones
         return
     logger.info("the embeddings of collection %s are taken over into the database", record.uid)
     if record.encoder is None:
-        source.begin_embeddings(record.id, encoder, "state_codes" in tensors)
+        source.begin_embeddings(record.id, encoder)
+        if "state_codes" not in tensors:
+            source.drop_states(record.id)
     batch: list[Embedded] = []
     for document in _documents(tensors):
         batch.append(document)

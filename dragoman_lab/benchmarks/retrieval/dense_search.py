@@ -78,8 +78,8 @@ def store_and_read(folder: Path, index: DenseIndex) -> tuple[float, float]:
             fields = {"collection_id": 1, "language": "en", "text": "", "generation": 1, "deleted": False}
             session.execute(insert(Document), [{"key": key, "id": str(key), **fields} for key in index.generations])
         source = StoredEmbeddings(database)
-        source.begin_embeddings(1, "encoder", False)
-        documents = index.all()
+        source.begin_embeddings(1, "encoder")
+        documents = iter(index.get(index.generations))
 
         def store() -> None:
             while batch := list(islice(documents, _STORED_AT_ONCE)):

@@ -52,7 +52,7 @@ def test_any_history_gives_the_hits_of_brute_force(steps, query, k) -> None:
         elif step == "compact":
             index._compact()
         else:
-            documents = list(index.all())
+            documents = index.get(index.generations)
             index = DenseIndex(WIDTH)
             index.put(documents)
         assert index.generations == {key: document.generation for key, document in model.items()}
@@ -140,7 +140,7 @@ def test_a_hit_names_the_best_sentence_of_its_passage_also_in_a_copy() -> None:
     for generation in range(2, 1600):  # its numbers grow until they are given anew
         index.put([single._replace(key=3, generation=generation)])
     copied = DenseIndex(WIDTH)
-    copied.put(list(index.all()))
+    copied.put(index.get(index.generations))
     for one in (index, copied):
         for axis, sentence in enumerate([(0, 9), (10, 19), (20, 30)]):
             vector = 2 * eye[0] + 3 * eye[axis] - eye[3]

@@ -58,7 +58,7 @@ def test_any_history_gives_the_maxsim_of_brute_force(monkeypatch, steps, query, 
         elif step == "compact":
             index._compact()
         else:
-            documents = list(index.all())
+            documents = index.get(index.generations)
             index = DenseIndex(WIDTH, EXACT)
             index.put(documents)
         assert index.state_bytes == WIDTH * sum(len(states) for passages in model.values() for states in passages)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from threading import RLock
 
@@ -29,6 +29,7 @@ logger = logging.getLogger("dragoman")
 
 _PASSAGES_AT_ONCE = 128
 _DOCUMENTS_AT_ONCE = 64
+_COPIED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +119,24 @@ class DenseCollection:
         Raises:
             NotFound: the collection was deleted.
         """
-        if self._is_open(encoder):
+        if self.is_open(encoder):
             return
         with self._opening:
-            if self._is_open(encoder):
+            if self.is_open(encoder):
                 return
             record = self._source.collection(self._id)
-            states = encoder.codec is not None and self._keeps_states(record)
             if record.encoder is None or not encoder.recognises(record.encoder):
                 if record.encoder is not None:
                     logger.warning("the embeddings of collection %s are made anew by another encoder", record.uid)
-                self._source.begin_embeddings(self._id, encoder.identity, states)
+                self._source.begin_embeddings(self._id, encoder.identity)
+                record = replace(record, states=True)
             elif record.encoder != encoder.identity:
                 self._source.rename_encoder(self._id, encoder.identity)
-            index = ShardedDenseIndex(record.shards, self._pool, encoder.width, encoder.codec if states else None)
-            state_size = encoder.codec.size if states and encoder.codec is not None else 0
-            for embedded in self._source.embeddings(self._id, index.width, state_size):
+            codec = encoder.codec if self._keeps_states(record) else None
+            index = ShardedDenseIndex(record.shards, self._pool, encoder.width, codec)
+            for embedded in self._source.embeddings(self._id, index.width, 0 if codec is None else codec.size):
                 index.put(self._feed.select(embedded))
+            self._limit_states(index)
             with self._lock:
                 self._encoder, self._index = encoder, index
                 self._pending, self._failed, self._generation = {}, {}, -1
@@ -241,11 +243,13 @@ class DenseCollection:
             record = self._source.collection(self._id)
             with self._lock:
                 index, encoder = self._index, self._encoder
-                if index is None or encoder is None or index.shards == record.shards:
-                    return
-                codec = encoder.codec if index.keeps_states else None
-                reshaped = ShardedDenseIndex(record.shards, self._pool, index.width, codec)
-                reshaped.put(list(index.all()))
+            if index is None or encoder is None or index.shards == record.shards:
+                return
+            codec = encoder.codec if index.keeps_states else None
+            reshaped = ShardedDenseIndex(record.shards, self._pool, index.width, codec)
+            _bring_up(reshaped, index)  # while the present one is searched and changed
+            with self._lock:
+                _bring_up(reshaped, index)
                 self._index = reshaped
 
     def search(self, vector: NDArray[np.float32], k: int, generation: int | None = None) -> DenseHits:
@@ -343,11 +347,16 @@ class DenseCollection:
             self._index, self._encoder = None, None
             self._pending, self._failed, self._generation = {}, {}, -1
 
-    def _is_open(self, encoder: EncoderInfo) -> bool:
+    def is_open(self, encoder: EncoderInfo) -> bool:
+        """Whether the embeddings of this encoder were read.
+
+        Raises:
+            NotFound: the collection was deleted.
+        """
         with self._lock:
             if self._deleted:
                 raise NotFound("the collection has been deleted")
-            return self._index is not None and self._encoder == encoder
+            return self._encoder is not None and self._encoder.identity == encoder.identity
 
     def _count(self) -> int:
         """The number of documents here: embedded, failed and pending, which are disjoint."""
@@ -382,6 +391,17 @@ class DenseCollection:
             self._failed.pop(key, None)
         if keys:
             self._index.delete(keys)
+
+
+def _bring_up(copy: ShardedDenseIndex, index: ShardedDenseIndex) -> None:
+    """Give a copy what it lacks of an index, some documents at a time."""
+    if copy.keeps_states and not index.keeps_states:
+        copy.drop_states()
+    here, there = index.generations, copy.generations
+    copy.delete([key for key in there if key not in here])
+    lacking = [key for key, generation in here.items() if there.get(key) != generation]
+    for start in range(0, len(lacking), _COPIED_AT_ONCE):
+        copy.put(index.get(lacking[start : start + _COPIED_AT_ONCE]))
 
 
 def _sentences(passage: str) -> list[Span]:

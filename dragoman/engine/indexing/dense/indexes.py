@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from contextlib import suppress
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.engine.core.errors import ClientDisconnected, NotFound, NotInstalled, TooManyRequests, Unavailable
 from dragoman.engine.indexing.dense.collection import Coverage, DenseCollection, Unembedded
@@ -27,6 +27,15 @@ logger = logging.getLogger("dragoman")
 _POLL_SECONDS = 0.2
 _TRIMMED_AFTER = 100
 """Documents embedded after which freed memory is returned to the system."""
+
+
+class _Stored(NamedTuple):
+    """Whether a generation of a collection had all its embeddings, of an encoder, and whether these had states."""
+
+    generation: int
+    encoder: str
+    complete: bool
+    states: bool
 
 
 class DenseIndexes(FollowedIndex):
@@ -59,8 +68,10 @@ class DenseIndexes(FollowedIndex):
         self._all: dict[int, DenseCollection] = {}
         self._embedded = 0
         """Documents embedded since memory was last returned to the system."""
-        self._in_step: dict[int, int] = {}
-        """The generations in which collections that are not open had all embeddings."""
+        self._in_step: dict[int, _Stored] = {}
+        """What is stored of collections that are not open."""
+        self._followed_for: str | None = None
+        """The encoder for which collections of other encoders are followed."""
         self.follower = Follower(self, "embedded")
 
     def start(self) -> None:
@@ -97,19 +108,21 @@ class DenseIndexes(FollowedIndex):
         Raises:
             ClientDisconnected: ``cancelled()``.
         """
-        opened: dict[int, DenseCollection] = {}
+        self._follow_outdated(encoder)
+        collections: dict[int, DenseCollection] = {}
         for id, generation in generations.items():
             with suppress(NotFound):
                 collection = self.of(id)
-                collection.open(encoder)
-                collection.reconcile(generation)
-                opened[id] = collection
-        if missing := [id for id, collection in opened.items() if not collection.complete]:
-            self.follower.wait(missing, seconds, cancelled)
+                if collection.is_open(encoder):
+                    collection.reconcile(generation)
+                collections[id] = collection
+        ready = {id for id, collection in collections.items() if collection.is_open(encoder) and collection.complete}
+        if missing := [id for id in collections if id not in ready]:
+            self.follower.wait(missing, seconds, cancelled)  # which opens them as well
         reached = {}
-        for id, collection in opened.items():
+        for id, collection in collections.items():
             with suppress(NotFound):
-                reached[id] = collection.coverage()
+                reached[id] = collection.coverage() if collection.opened else self._unread(id)
         return reached
 
     def coverage(self, collection: int, generation: int | None = None) -> Coverage | None:
@@ -127,9 +140,8 @@ class DenseIndexes(FollowedIndex):
         record = self._source.collection(collection)
         if not self._is_in_step(record):  # without the encoder, which need not be loaded
             return None
-        return Coverage(
-            0, 0, record.documents, record.states if record.late_interaction is None else record.late_interaction
-        )
+        states = self._most_state_bytes is not None and self._in_step[collection].states
+        return Coverage(0, 0, record.documents, states)
 
     def is_embedded(self, collection: int) -> bool:
         """Whether a collection has embeddings, or is to have them.
@@ -206,6 +218,8 @@ class DenseIndexes(FollowedIndex):
             encoder = self._models.encoder(cancelled=lambda: self.follower.closing)
         except NotInstalled as fault:
             raise Unavailable(str(fault)) from fault
+        self._follow_outdated(encoder)
+        self._in_step.pop(collection, None)
         self.of(collection).open(encoder)
 
     def apply(self, collection: int) -> bool:
@@ -235,11 +249,26 @@ class DenseIndexes(FollowedIndex):
         """Whether all documents have embeddings, of this encoder as far as that is known yet."""
         if record.encoder is None or not self._models.may_be_of_encoder(record.encoder):
             return False
-        if self._in_step.get(record.id) != record.generation:
-            if self._source.embedded_documents(record.id) != record.documents:
-                return False
-            self._in_step[record.id] = record.generation
-        return True
+        stored = self._in_step.get(record.id)
+        if stored is None or (stored.generation, stored.encoder) != (record.generation, record.encoder):
+            documents, states = self._source.embedded_documents(record.id)
+            stored = _Stored(record.generation, record.encoder, documents == record.documents, states)
+            self._in_step[record.id] = stored
+        return stored.complete
+
+    def _unread(self, collection: int) -> Coverage:
+        """The coverage of a collection whose embeddings are being read."""
+        documents = self._source.collection(collection).documents
+        return Coverage(documents, 0, documents)
+
+    def _follow_outdated(self, encoder: EncoderInfo) -> None:
+        """Once an encoder is loaded, make anew what others made, also where nobody searches."""
+        if self._followed_for == encoder.identity:
+            return
+        self._followed_for = encoder.identity
+        for record in self._source.collections():
+            if record.encoder is not None and not encoder.recognises(record.encoder):
+                self.follow(record.id)
 
     def _embed(self, embeddings: DenseCollection, documents: Sequence[Unembedded]) -> None:
         texts = [text for document in documents for text in document.texts]

@@ -8,6 +8,7 @@ import time
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
@@ -16,10 +17,13 @@ from sqlalchemy import delete, select, update
 
 from dragoman.engine.core.answer import LEFT_OUT
 from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.indexing.dense import collection as collection_module
 from dragoman.engine.indexing.dense.collection import Coverage, Unembedded
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
+from dragoman.indexes.dense.sharded_index import ShardedDenseIndex
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.service.runtime import Runtime
 from dragoman.store.models import DocumentEmbedding
 from tests.support.modelling import GERMAN, WIDTH, WordEncoder, ask, reasons
@@ -230,6 +234,8 @@ DAMAGE: dict[str, Any] = {
     "missing": delete(DocumentEmbedding),
     "truncated": update(DocumentEmbedding).values(vectors=b"\0" * 7),
     "emptied": update(DocumentEmbedding).values(vectors=b"", sentences=b"\0"),
+    "no numbers": update(DocumentEmbedding).values(vectors=b"\xff" * 4 * WIDTH),
+    "misplaced": update(DocumentEmbedding).values(sentences=b"\1\0\0\0" * 3, sentence_codes=b"\1" * WIDTH),
     "outdated": update(DocumentEmbedding).values(generation=DocumentEmbedding.generation - 1),
     "encoder": None,
 }
@@ -280,12 +286,80 @@ def test_the_embeddings_of_deleted_collections_and_documents_go(slow: Settings, 
         assert stored(runtime) == {}
 
 
+def test_all_that_another_encoder_made_is_made_anew_once_it_is_loaded(settings: Settings, encoder: WordEncoder) -> None:
+    with running(settings) as runtime:
+        for name in ("a", "b"):
+            runtime.collections.create(name, "de")
+            add(runtime, name, {"id": name, "text": f"Biene {name}"})
+            ask(runtime, "bee", collections=[name])
+    encoder.name = "another"
+    encoder.batches.clear()
+    with running(settings) as runtime:
+        assert ids(ask(runtime, "bee", collections=["a"])) == ["a"]
+        settled(runtime)
+        assert {"Biene a", "Biene b"} <= set(encoder.texts)
+        assert len({record.encoder for record in runtime.source.collections()}) == 1
+
+
+def test_while_vectors_are_spread_anew_changes_go_on(
+    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring_up = collection_module._bring_up
+    steps: list[int] = []
+
+    def change_between(copy: ShardedDenseIndex, index: ShardedDenseIndex) -> None:
+        bring_up(copy, index)
+        if not steps:
+            runtime.collections.delete_document("de", "v")
+            add(runtime, "de", {"id": "h", "text": "noch eine Biene"}, {"id": "n", "text": "Asche"})
+            collection.reconcile()
+            runtime.dense._embed(collection, collection.take())
+        steps.append(len(copy.generations))
+
+    with running(settings) as runtime:
+        key = runtime.collections.create("de", "de").key
+        add(runtime, "de", *GERMAN)
+        ask(runtime, "bee")
+        collection = runtime.dense.of(key)
+        monkeypatch.setattr(runtime.dense.follower, "following", False)
+        monkeypatch.setattr(collection_module, "_bring_up", change_between)
+        runtime.collections.change("de", 3)
+        collection.reshape()
+        assert steps == [3, 3]
+        assert collection._index is not None and collection._index.shards == 3
+        assert sorted(ids(ask(runtime, "bee"))) == ["b", "h", "n"]
+        assert set(ids(ask(runtime, "bee"))[:2]) == {"b", "h"}
+
+
+def test_states_that_take_more_than_a_lowered_limit_go_at_the_next_start(
+    settings: Settings, encoder: WordEncoder
+) -> None:
+    encoder.codec = StateCodec(np.zeros((1, 256, WIDTH)), np.zeros(WIDTH), np.eye(WIDTH), layer=1)
+    with running(settings) as runtime:
+        key = runtime.collections.create("de", "de").key
+        add(runtime, "de", *GERMAN)
+        ask(runtime, "bee")
+        assert runtime.dense.of(key).coverage().states
+    with running(settings) as runtime:
+        coverage = runtime.dense.coverage(key)  # before it is open
+        assert coverage is not None and coverage.states
+    with running(settings.replace(late_megabytes=5e-6)) as runtime:
+        assert ids(ask(runtime, "bee"))[0] == "b"
+        assert not runtime.dense.of(key).coverage().states
+        assert not runtime.source.collection(key).states
+    with running(settings) as runtime:  # it was decided for the collection
+        coverage = runtime.dense.coverage(key)
+        assert coverage is not None and not coverage.states
+        assert ids(ask(runtime, "bee"))[0] == "b"
+        assert not runtime.dense.of(key).coverage().states
+
+
 def test_what_another_encoder_made_meanwhile_is_not_mixed(settings: Settings, encoder: WordEncoder) -> None:
     with running(settings) as runtime:
         key = runtime.collections.create("de", "de").key
         add(runtime, "de", *GERMAN)
         ask(runtime, "bee")
-        runtime.source.begin_embeddings(key, "another float32", True)
+        runtime.source.begin_embeddings(key, "another float32")
         (document,) = runtime.source.documents([runtime.collections.document("de", "b").key])
         with pytest.raises(Unavailable, match="made by another encoder"):
             runtime.source.put_embeddings(key, "words", [Unembedded.of(document).with_embeddings([], WIDTH)])

@@ -94,16 +94,16 @@ def test_embeddings_of_another_precision_are_made_anew(chosen: Settings, hub: Ca
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_the_precision_of_stored_embeddings_is_kept_where_it_is_as_fast(
+def test_the_precision_of_stored_embeddings_is_kept_unless_it_is_much_slower(
     chosen: Settings, hub: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, precision: str
 ) -> None:
     hub("before")
     before = embed(chosen.replace(encoder_precision=precision))
-    seconds = {"float32": 1.0, "bfloat16": 1.0} | {precision: 1.4}
+    seconds = {"float32": 1.0, "bfloat16": 1.0} | {precision: 4.0}
     monkeypatch.setattr(products, "_seconds", lambda dtype: seconds[str(dtype).removeprefix("torch.")])
     products.fastest.cache_clear()
     assert embed(chosen) == before
-    seconds[precision] = 1.6
+    seconds[precision] = 6.0
     products.fastest.cache_clear()
     made_by, _ = embed(chosen)
     products.fastest.cache_clear()

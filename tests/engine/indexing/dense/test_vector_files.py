@@ -59,7 +59,9 @@ def put_back(settings: Settings, encoder: str = "e5-small") -> Path:
         key = runtime.collections.create("de", "de").key
         add(runtime, "de", *GERMAN, {"id": "two", "text": TWO})
         ask(runtime, "bee")
-        documents = list(runtime.dense.of(key)._index.all())  # type: ignore[union-attr]
+        index = runtime.dense.of(key)._index
+        assert index is not None
+        documents = index.get(index.generations)
         (record,) = runtime.source.collections()
         runtime.source.drop_embeddings(key)
         path = settings.store.dense_dir / f"{record.uid}.safetensors"
@@ -78,6 +80,31 @@ def test_they_are_read_once_and_removed(settings: Settings, encoder: WordEncoder
             assert [hit.id for hit in ask(runtime, "bee").hits][:2] == ["b", "two"]
             (meant,) = ask(runtime, "ash harbour").hits[0].highlights
             assert (meant.start, meant.document_term) == (18, "Asche im Hafen.")
+    assert not any("Biene" in text for text in encoder.texts)
+
+
+def test_what_is_not_ours_and_what_cannot_be_read_now_stays(
+    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put_back(settings)
+    (path.parent / "lost+found").mkdir()
+
+    def full(*arguments: Any) -> set[int]:
+        raise OSError(28, "no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dragoman.store.collections.stored_embeddings.StoredEmbeddings.put_embeddings", full)
+        runtime = Runtime(settings)
+        runtime.start(serving=False)
+        runtime.close()
+    assert path.exists()
+    with running(settings) as runtime:
+        assert len(ask(runtime, "bee").hits) == 4
+        assert [each.name for each in path.parent.iterdir()] == ["lost+found"]
+        path.write_bytes(b"left over, and damaged")
+    encoder.batches.clear()
+    with running(settings) as runtime:
+        assert len(ask(runtime, "bee").hits) == 4
     assert not any("Biene" in text for text in encoder.texts)
 
 
