@@ -6,6 +6,7 @@ is that of its parent.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import socket
@@ -23,6 +24,7 @@ def main() -> None:
     settings = Settings.model_validate_json(sys.stdin.buffer.readline())
     Thread(target=_end_with_parent, args=(folder,), name="dragoman-parent", daemon=True).start()
     configure_log(settings.log.log_level, settings.log.log_format)
+    logging.getLogger("dragoman.access").setLevel(logging.WARNING)  # the parent has a line for what it is asked
     serve_child(settings, socket.socket(fileno=number))
 
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -41,7 +42,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-u", "-m", "dragoman.cli.main", "demo", "--data-dir", folder, "--port", "0"]
-        with subprocess.Popen(command, env=dict(os.environ), stderr=subprocess.PIPE, text=True) as service:
+        with subprocess.Popen(
+            command, env=dict(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as service:
             try:
                 measure(service, options.rest)
             finally:
@@ -52,6 +55,7 @@ def measure(service: subprocess.Popen[str], rest: float) -> None:
     """Print the memory of a service that starts."""
     assert service.stderr is not None
     url = next(line.split()[-1] for line in service.stderr if "listens on" in line)
+    Thread(target=service.stderr.read, daemon=True).start()  # or it would wait for its log to be read
     with httpx.Client(base_url=url, timeout=600, trust_env=False) as client:
         show("started", service.pid)
         while any((each["embeddings"] or {}).get("state") == "building" for each in collections(client)):
