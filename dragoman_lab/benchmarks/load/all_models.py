@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ import httpx
 from dragoman_lab.benchmarks.load.memory import below, proportional_mebibytes
 
 TEXT = "Angela Merkel besuchte den Vulkan. Er spuckt Asche. Schiffe liegen im Hafen."
+_ADDRESS = re.compile(r"http://[\d.]+:\d+")
 USES: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": "volcano", "query_language": "en", "method": "hybrid", "rerank": {"depth": 10}}),
     ("tag", {"task": "ner", "texts": [TEXT]}),
@@ -53,9 +55,9 @@ def main() -> None:
 
 def measure(service: subprocess.Popen[str], rest: float) -> None:
     """Print the memory of a service that starts."""
-    assert service.stderr is not None
-    url = next(line.split()[-1] for line in service.stderr if "listens on" in line)
-    Thread(target=service.stderr.read, daemon=True).start()  # or it would wait for its log to be read
+    assert service.stdout is not None
+    url = next(address[0] for line in service.stdout if (address := _ADDRESS.search(line)))
+    Thread(target=service.stdout.read, daemon=True).start()  # or it would wait for that to be read
     with httpx.Client(base_url=url, timeout=600, trust_env=False) as client:
         show("started", service.pid)
         while any((each["embeddings"] or {}).get("state") == "building" for each in collections(client)):
