@@ -44,9 +44,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-u", "-m", "dragoman.cli.main", "demo", "--data-dir", folder, "--port", "0"]
-        with subprocess.Popen(
-            command, env=dict(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        ) as service:
+        with subprocess.Popen(command, env=dict(os.environ), stdout=subprocess.PIPE, text=True) as service:
             try:
                 measure(service, options.rest)
             finally:
