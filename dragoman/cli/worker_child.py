@@ -6,6 +6,7 @@ precision of stored embeddings is the second, and its end is that of its parent.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import socket
@@ -24,6 +25,7 @@ def main() -> None:
     stored_precision = sys.stdin.buffer.readline().decode().strip() or None
     Thread(target=_end_with_parent, args=(folder,), name="dragoman-parent", daemon=True).start()
     configure_log(settings.log.log_level, settings.log.log_format)
+    logging.getLogger("dragoman.access").setLevel(logging.WARNING)  # the parent has a line for what it is asked
     serve_child(settings, stored_precision, socket.socket(fileno=number))
 
 

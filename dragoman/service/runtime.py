@@ -44,6 +44,8 @@ class Runtime(Library):
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             self._opened.callback(self.jobs.close)
             self.metrics.watch(WorkerState(self.models.workers))
+            if not isinstance(self.models.host, ModelHost):
+                self.metrics.join(cast("RemoteHost", self.models.host).metrics)
             self.metrics.watch(ServiceState(self.store, self.tables.registry, self.indexes, self.scoring))
             failing.pop_all()
 

@@ -126,7 +126,8 @@ def test_the_services_work_together_and_stop_when_told(folders: Folders, url: st
         assert [hit["id"] for hit in again.client.post("/v1/search", json=SEARCH).json()["hits"]] == ["1"]
 
 
-SEARCH = {"query": "the house", "query_language": "en", "collections": ["news"]}
+SEARCH = {"query": "the house", "query_language": "en", "collections": ["news"], "method": "psq"}
+"""By words alone: the default method changes once the documents have embeddings."""
 
 
 def _use(client: httpx.Client) -> None:

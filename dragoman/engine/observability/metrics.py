@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter as Counts
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from dragoman.engine.observability.logs import known_method
@@ -16,6 +18,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _COSTS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 
+_OF_WORKERS = ("dragoman_batch_", "dragoman_worker_", "dragoman_stage_seconds")
 _REFUSALS = ("missing", "malformed", "unknown", "revoked", "expired", "scope", "site")
 
 
@@ -37,6 +40,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._joined: Callable[[], str] = str
         ProcessCollector(registry=self.registry)
         self._requests = self._counter("requests", "Requests answered.", "method", "route", "status")
         self._latency = self._histogram("request_seconds", "Time to answer a request.", _SECONDS, "method", "route")
@@ -133,8 +137,30 @@ class Metrics:
         """Record items that were cancelled in the queue."""
         self._dropped.labels(task_name(task)).inc(items)
 
+    def join(self, expose: Callable[[], str]) -> None:
+        """Show what a worker process exposes of its batches, queues and stages among these, as of a thread."""
+        self._joined = expose
+
     def expose(self) -> bytes:
-        return generate_latest(self.registry)
+        """All of them, for Prometheus."""
+        families = {family.name: family for family in self.registry.collect()}
+        for family in text_string_to_metric_families(self._joined()):
+            if family.name.startswith(_OF_WORKERS):
+                families.setdefault(family.name, family)
+                if families[family.name] is not family:
+                    families[family.name].samples += family.samples
+        return generate_latest(_Collected(families.values()))
+
+
+class _Collected(CollectorRegistry):
+    """Families that have been collected."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        super().__init__()
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
 
 
 def task_name(task: Any) -> str:

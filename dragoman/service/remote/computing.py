@@ -152,16 +152,13 @@ class Begun:
         self._put(Piece(0, text))
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """The answers, as they come; whoever reads no further cancels what is left."""
-        try:
-            while self._left:
-                answers = [await self._answers.get()]
-                while not self._answers.empty():
-                    answers.append(self._answers.get_nowait())
-                self._left -= sum(not isinstance(answer, Piece) for answer in answers)
-                yield b"".join(map(frame, answers))
-        finally:
-            self.cancel()
+        """The answers, as they come."""
+        while self._left:
+            answers = [await self._answers.get()]
+            while not self._answers.empty():
+                answers.append(self._answers.get_nowait())
+            self._left -= sum(not isinstance(answer, Piece) for answer in answers)
+            yield b"".join(map(frame, answers))
 
     def cancel(self) -> None:
         """Compute no more of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -65,7 +65,7 @@ class Connection:
 
     async def compute(
         self, message: bytes, items: int, seconds: float | None, headers: Mapping[str, str]
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any]:
         """The answers to a request, as they come.
 
         Raises:
@@ -109,6 +109,13 @@ class Connection:
             raise unreachable(fault) from fault
         if response.is_error:
             raise worker_error(response)
+
+    async def metrics(self, seconds: float) -> str:
+        """What the worker exposes for Prometheus; nothing where it does not respond."""
+        with suppress(httpx.HTTPError, httpx.InvalidURL):
+            response = await self._client.get("/metrics", timeout=seconds)
+            return "" if response.is_error else response.text
+        return ""
 
     async def close(self) -> None:
         """Close all connections."""

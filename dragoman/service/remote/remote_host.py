@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
+from contextlib import aclosing
 from threading import Lock, Thread
 from typing import Any
 
@@ -77,6 +78,7 @@ class RemoteHost:
         self._addresses, self._token, self._silence_seconds, self._end = addresses, token, silence_seconds, end
         self._seconds = seconds
         self._starting = Lock()
+        self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connections: list[Connection] = []
         self._described: dict[str, Described] = {}
@@ -229,22 +231,34 @@ class RemoteHost:
                 return
         raise faults[0]
 
+    def metrics(self) -> str:
+        """What the worker that this process has started exposes for Prometheus; others are asked by themselves."""
+        if self._end is None or self._loop is None:
+            return ""
+        asked = asyncio.run_coroutine_threadsafe(self._connections[0].metrics(_READY_SECONDS), self._loop)
+        try:
+            return asked.result(2 * _READY_SECONDS)
+        except TimeoutError:
+            return ""
+
     def trim(self) -> None:
         """Return memory that is free to the system."""
         return_freed()
 
     def close(self) -> None:
-        """Close all connections."""
-        loop = self._loop
+        """Close all connections; what is under way fails."""
+        with self._starting:
+            self._closed = True
+        if self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result(_CLOSE_SECONDS)
+            self._loop.call_soon_threadsafe(self._loop.stop)
         if self._end is not None:
             self._end()
-        if loop is None:
-            return
-        asyncio.run_coroutine_threadsafe(self._disconnect(), loop).result(_CLOSE_SECONDS)
-        loop.call_soon_threadsafe(loop.stop)
 
     def _start(self) -> asyncio.AbstractEventLoop:
         with self._starting:
+            if self._closed:
+                raise Unavailable("the service is stopping")
             if self._loop is None:
                 self._connections = [Connection(url, self._token, self._silence_seconds) for url in self._addresses()]
                 self._loop = asyncio.new_event_loop()
@@ -267,36 +281,41 @@ class RemoteHost:
         self, asked: Asked, futures: Sequence[Future[Any]], headers: dict[str, str], emit: Emit | None
     ) -> None:
         """Set the futures as a worker's answers come; every one is done in the end."""
-        message = await asyncio.to_thread(pack, asked) if len(futures) > 1 else pack(asked)
+        fault: Exception = Unavailable("the service is stopping")
+        try:
+            message = await asyncio.to_thread(pack, asked) if len(futures) > 1 else pack(asked)
+            fault = await self._try_workers(asked, message, futures, headers, emit)
+        except Exception as failed:
+            fault = failed
+        finally:
+            for future in futures:
+                if not future.done() and future.set_running_or_notify_cancel():
+                    future.set_exception(fault)
+
+    async def _try_workers(
+        self, asked: Asked, message: bytes, futures: Sequence[Future[Any]], headers: dict[str, str], emit: Emit | None
+    ) -> Exception:
+        """Ask workers until one has answered; returns why a future is not done, should one be left."""
         tried: list[Connection] = []
-        fault: Exception = Unavailable("the worker's response is not whole")
         while True:
             connection = min(self._untried(tried), key=lambda candidate: candidate.rank)
             tried.append(connection)
             emitted = False
             try:
-                async for answer in connection.compute(message, len(futures), asked.seconds, headers):
-                    emitted = emitted or isinstance(answer, Piece)
-                    self._take(answer, futures, emit)
-                break
+                async with aclosing(connection.compute(message, len(futures), asked.seconds, headers)) as answers:
+                    async for answer in answers:
+                        emitted = emitted or isinstance(answer, Piece)
+                        self._take(answer, futures, emit)
+                return Unavailable("the worker's response is not whole")
             except GONE as gone:
                 self._described.clear()  # a restarted worker may hold another model
-                fault = unreachable(gone)
                 if emitted or not self._untried(tried):
-                    break
+                    return unreachable(gone)
             except (httpx.HTTPError, httpx.InvalidURL) as failed:
-                fault = unreachable(failed)
-                break
+                return unreachable(failed)
             except Conflict as changed:
                 self._described.pop(model_of(asked.task) or "", None)
-                fault = Unavailable(str(changed))
-                break
-            except Exception as refused:
-                fault = refused
-                break
-        for future in futures:
-            if not future.done() and future.set_running_or_notify_cancel():
-                future.set_exception(fault)
+                return Unavailable(str(changed))
 
     def _untried(self, tried: Sequence[Connection]) -> list[Connection]:
         if self._end is not None:  # its socket stays, and another process comes
@@ -320,5 +339,9 @@ class RemoteHost:
             future.set_result(answer.content)
 
     async def _disconnect(self) -> None:
+        under_way = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
         for connection in self._connections:
             await connection.close()

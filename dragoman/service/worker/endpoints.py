@@ -35,7 +35,7 @@ from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
 from dragoman.service.http.streaming import BodyStream
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.remote.computing import Computing
+from dragoman.service.remote.computing import Begun, Computing
 from dragoman.service.remote.requests import read_request
 from dragoman.service.remote.tasks import MESSAGE_BYTES, MESSAGE_TYPE
 
@@ -66,6 +66,20 @@ class WorkerToken:
         await self.app(scope, receive, send)
 
 
+class _Answers(StreamingResponse):
+    """The answers of a request; what is left is cancelled with it, also where nobody has read any of them."""
+
+    def __init__(self, begun: Begun) -> None:
+        super().__init__(begun.frames(), media_type=MESSAGE_TYPE)
+        self._begun = begun
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._begun.cancel()
+
+
 class WorkerRuntime:
     """The parts of a worker process."""
 
@@ -94,7 +108,7 @@ async def compute(request: Request) -> Response:
     if futures := runtime.computing.load(asked):
         await wait_for_futures(futures, request, time.monotonic() + (asked.seconds or _LOAD_SECONDS))
     begun = await runtime.computing.begin(asked)
-    return StreamingResponse(begun.frames(), media_type=MESSAGE_TYPE)
+    return _Answers(begun)
 
 
 @router.get("/healthz")

@@ -65,6 +65,7 @@ def test_a_child_comes_with_the_first_use_and_again_after_a_kill_and_ends_with_i
             assert all(answer.result()["degraded"] == [] for answer in answers)
         (second,) = children(running.pid)
         assert second != child
+        assert 'dragoman_batch_texts_count{task="encode"}' in running.client.get("/metrics").text
     finally:
         running.kill()
     again = Server(tmp_path, forked=False, **SETTINGS)  # at once, on the same folder

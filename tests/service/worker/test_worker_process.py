@@ -24,7 +24,7 @@ from dragoman.service.remote.wire import pack
 from tests.support.errorbody import check_error
 from tests.support.serving import Server, environment, server, wait_for
 from tests.support.standing_in import STANDING_IN
-from tests.support.worker_process import Worker, pair
+from tests.support.worker_process import Worker, ask, pair
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -205,6 +205,26 @@ def test_what_many_clients_ask_is_scored_together_and_each_gets_its_own(api: Ser
     for number, body in enumerate(found, 1):
         scores = {one["index"]: one["relevance_score"] for one in body["results"]}
         assert scores == pytest.approx({0: number / 1000, 1: 0.661}, abs=1e-6)
+
+
+def test_what_nobody_waits_for_any_more_is_dropped(worker: Worker, gate: Path) -> None:
+    holding = Asked(Score(), [pair("hold hold hold hold", [(5 * n, 5 * n + 4) for n in range(4)])], 60.0)
+    with ThreadPoolExecutor(1) as clients:
+        held = clients.submit(ask, worker.url, holding)
+        wait_for(lambda: 'worker_busy_seconds{task="score"}' in metrics(worker))
+        sent = {"Content-Type": MESSAGE_TYPE}
+        with pytest.raises(httpx.ReadTimeout), httpx.Client(trust_env=False, timeout=0.5) as client:
+            waiting = pack(Asked(Score(), [pair("Asche")], 60.0))
+            with client.stream("POST", f"{worker.url}/v1/compute", content=waiting, headers=sent) as response:
+                response.read()
+        gate.touch()
+        (result,) = held.result()
+    assert len(result.content.values) == 1
+    wait_for(lambda: 'worker_dropped_total{task="score"} 1.0' in metrics(worker))
+
+
+def metrics(worker: Worker) -> str:
+    return httpx.get(f"{worker.url}/metrics", trust_env=False).text
 
 
 def test_a_query_that_is_too_long_is_read_in_part(api: Server) -> None:
