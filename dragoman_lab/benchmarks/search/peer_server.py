@@ -58,7 +58,7 @@ class PeerQuery(BaseModel):
 
 
 class PeerTexts(BaseModel):
-    """Texts to encode, each as a query."""
+    """Texts to encode in float32, each as a query."""
 
     texts: list[str]
 
@@ -71,8 +71,8 @@ class Waiting:
     answer: asyncio.Future[dict[str, Any]] = field(default_factory=asyncio.Future)
 
 
-def load_encoder(folder: Path) -> tuple[SentenceTransformer, str, dict[str, float]]:
-    """The fastest encoder, its name, and the milliseconds of a query with each."""
+def load_encoders(folder: Path) -> tuple[dict[str, SentenceTransformer], dict[str, float]]:
+    """The encoder in each format that is there, and the milliseconds of a query with each."""
     loaded = {}
     for name, options in {
         "torch float32": {},
@@ -81,9 +81,7 @@ def load_encoder(folder: Path) -> tuple[SentenceTransformer, str, dict[str, floa
     }.items():
         with suppress(Exception):  # a package that is not installed, or a processor without the format
             loaded[name] = SentenceTransformer(str(folder), device="cpu", **options)
-    milliseconds = {name: _time(encoder) for name, encoder in loaded.items()}
-    best = min(milliseconds, key=milliseconds.__getitem__)
-    return loaded[best], best, milliseconds
+    return loaded, {name: _time(encoder) for name, encoder in loaded.items()}
 
 
 def _time(encoder: SentenceTransformer) -> float:
@@ -99,12 +97,17 @@ class Pipeline:
     """The index of the documents: vectors and words."""
 
     def __init__(self, folder: Path, language: str) -> None:
-        self.encoder, self.format, self.milliseconds = load_encoder(folder / "model")
+        encoders, self.milliseconds = load_encoders(folder / "model")
+        self.format = min(self.milliseconds, key=self.milliseconds.__getitem__)
+        self.encoder, self.reference = encoders[self.format], encoders["torch float32"]
         documents = json.loads((folder / "documents.json").read_text(encoding="utf-8"))
         self.ids, self.texts = list(documents), list(documents.values())
         vectors = self.encode(self.texts, "passage")
         self.vectors = faiss.IndexFlatIP(vectors.shape[1])
         self.vectors.add(vectors)
+        exact = self.reference.encode([f"passage: {text}" for text in self.texts[:BATCH]], show_progress_bar=False)
+        self.cosine = float((exact * vectors[:BATCH]).sum(1).min())
+        """The least cosine of a passage's vectors in the format that was chosen and in float32."""
         name = _STEMMERS.get(language)
         self.stemmer = Stemmer.Stemmer(name) if name in Stemmer.algorithms() else None
         self.stopwords: str | list[str] = []
@@ -181,7 +184,8 @@ def application(pipeline: Pipeline) -> FastAPI:
 
     @app.post("/encode")
     def encode(body: PeerTexts) -> list[list[float]]:
-        vectors: list[list[float]] = pipeline.encode(body.texts, "query").tolist()
+        prefixed = [f"query: {text}" for text in body.texts]
+        vectors: list[list[float]] = pipeline.reference.encode(prefixed, show_progress_bar=False).tolist()
         return vectors
 
     return app
@@ -197,6 +201,7 @@ def main() -> None:
         about = {
             "url": f"http://127.0.0.1:{listener.getsockname()[1]}",
             "format": pipeline.format,
+            "format_cosine": pipeline.cosine,
             "milliseconds": pipeline.milliseconds,
             "stemmer": pipeline.stemmer is not None,
             "stopwords": bool(pipeline.stopwords),

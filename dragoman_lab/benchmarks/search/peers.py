@@ -4,9 +4,9 @@
 
 The other one is sentence-transformers, faiss and bm25s with score fusion, in one process behind FastAPI
 (`peer_server.py`). PYTHON is an interpreter of an environment with these packages. It has our encoder's weights as a
-Hugging Face folder, and the vectors of both must agree. The sets are sentences of XQuAD-R, searched with questions of
-their language and of another one (`--directions en-en en-de`). Dragoman has the tables between the two that
-`retrieval.first_stage` makes in `--work`, and is asked by default: with nothing but query and collection.
+Hugging Face folder, and the vectors of both in float32 must agree. The sets are sentences of XQuAD-R, searched with
+questions of their language and of another one (`--directions en-en en-de`). Dragoman has the tables between the two
+that `retrieval.first_stage` makes in `--work`, and is asked by default: with nothing but query and collection.
 
 Quality is MAP@100 and recall@10 over the questions for tuning. The other one gets the weight of its vectors that has
 the best MAP over them; for `--split test` it is given with `--weights`, one for each direction. Then both are asked the
@@ -29,6 +29,7 @@ from typing import Any
 import httpx
 import ir_measures
 import numpy as np
+import torch
 from ir_measures import AP, R
 
 from dragoman.backbone.loading import load_encoder
@@ -69,13 +70,13 @@ class Peer:
         return ranking
 
     def check_vectors(self, texts: Sequence[str]) -> float:
-        """The least cosine of its vectors and ours of the same texts.
+        """The least cosine of its vectors and ours of the same texts, both in float32.
 
         Raises:
             BenchmarkError: they are not of the same weights.
         """
         response = httpx.post(f"{self.url}/encode", json={"texts": list(texts)}, timeout=600, trust_env=False)
-        ours = SentenceEncoder(load_encoder("e5-small")).encode(texts, "query")
+        ours = SentenceEncoder(load_encoder("e5-small"), dtype=torch.float32).encode(texts, "query")
         cosine = least_cosine(ours.tolist(), require_success(response).json())
         if cosine < LEAST_COSINE:
             raise BenchmarkError(f"the same text has vectors of cosine {cosine:.4f}: the weights are others")
@@ -224,7 +225,7 @@ def figures(turns: Sequence[Any]) -> dict[str, Any]:
 
 
 def report(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print both tables."""
+    """Print the table, and how each side answered."""
     lines = ["| direction | | MAP@100 | recall@10 | clients | searches/s | p50, ms | p99, ms | degraded | times |"]
     lines.append("|---" * 10 + "|")
     for row in rows:
@@ -236,9 +237,17 @@ def report(rows: Sequence[Mapping[str, Any]]) -> None:
                 cells += [f"{measured[key]:.1f}" for key in ("per_second", "p50", "p99")] + [str(measured["degraded"])]
                 cells.append(f"{speed['ours_is_faster']:.2f}" if name == OURS else "")
                 lines.append(f"| {' | '.join(cells)} |")
+    for row in rows:
         about = row["peer"]
-        lines.append(
-            f"\npeer: {about['format']}, weight of vectors {row['weight']}, least cosine {row['cosine']:.4f}\n"
+        lines += [
+            "",
+            f"{row['source']} to {row['target']}: the peer computes in {about['format']} (cosine with float32",
+        ]
+        lines[-1] += (
+            f" {about['format_cosine']:.4f}), its vectors weigh {row['weight']}, and its weights agree with ours"
+        )
+        lines[-1] += (
+            f" (least cosine {row['cosine']:.4f}); ours answered by {row['methods']}, degraded {row['degraded']}"
         )
     print("\n".join(lines))  # noqa: T201
 

@@ -43,7 +43,7 @@ def main() -> None:
     documents = json.loads(Path(sys.argv[1], "documents.json").read_text(encoding="utf-8"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        print(json.dumps({"url": url, "format": "words alike"}), flush=True)  # noqa: T201
+        print(json.dumps({"url": url, "format": "words alike", "format_cosine": 1.0}), flush=True)  # noqa: T201
         uvicorn.Server(uvicorn.Config(application(documents), log_config=None)).run(sockets=[listener])
 
 
