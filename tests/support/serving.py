@@ -16,7 +16,7 @@ from threading import Thread
 
 import httpx
 
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 from tests.support.forking import Forked, run_module
 
 COMMAND = [sys.executable, "-m", "dragoman.cli.main"]

@@ -27,7 +27,7 @@ from pathlib import Path
 from dragoman_lab.benchmarks.hostile.cost import ROOT, Watcher, send
 from dragoman_lab.benchmarks.hostile.inputs import NDJSON, TEXT, Request
 from dragoman_lab.benchmarks.hostile.service import Service, sounding_words
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 
 _LEAVE = 30.0
 _GRANTED = 6 * 1024**3

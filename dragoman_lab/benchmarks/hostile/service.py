@@ -18,7 +18,7 @@ from threading import Thread
 
 import httpx
 
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 
 _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 _LOAD_DEMO = (

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from threading import Lock, Thread
 
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 
 _PAUSES = {"healthz": 0.02, "search": 0.1, "default": 0.2}
 _LIMIT_SECONDS = 60.0

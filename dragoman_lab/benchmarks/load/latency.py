@@ -28,7 +28,7 @@ from typing import Any
 
 import httpx
 
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 
 
 def search(client: httpx.Client, queries: list[str], **more: object) -> list[float]:

@@ -52,7 +52,7 @@ from dragoman_lab.benchmarks.load.distinct_queries import (
     draw,
     hundred_word_passages,
 )
-from dragoman_lab.benchmarks.load.memory import proportional
+from dragoman_lab.benchmarks.memory import proportional
 
 ROOT = Path(__file__).resolve().parents[3]
 MEMORY = "memory"

@@ -31,8 +31,8 @@ from rich.table import Table
 
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.reasoning.question_answering import AnswerExtraction, Request, answer_requests
-from dragoman_lab.benchmarks.load.memory import below, mebibytes
 from dragoman_lab.benchmarks.load.throughput import ask
+from dragoman_lab.benchmarks.memory import below, mebibytes
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, xquad
 from dragoman_lab.evaluation.benchmark import SPLITS
 from dragoman_lab.evaluation.serving import post, serve_temporarily

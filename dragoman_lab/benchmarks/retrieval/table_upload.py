@@ -28,7 +28,7 @@ from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.compose import Member, analyse_table, merge
 from dragoman.store.tables.table_reader import read_table
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 from tests.support import postgresql
 from tests.support.serving import Server, server
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 
 Encode = Callable[[Sequence[str], str], Any]
 """Unit vectors (texts, width) of texts of a kind, query or passage."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dragoman_lab.benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.memory import mebibytes
 from tests.support.job_client import NDJSON
 from tests.support.searching import ndjson
 from tests.support.serving import Server, server

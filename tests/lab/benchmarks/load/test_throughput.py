@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from dragoman_lab.benchmarks.load import throughput
-from dragoman_lab.benchmarks.load.memory import below
 from dragoman_lab.benchmarks.load.throughput import busy_processors, figures, report
+from dragoman_lab.benchmarks.memory import below
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from dragoman_lab.benchmarks.load.memory import below, mebibytes, proportional
+from dragoman_lab.benchmarks.memory import below, mebibytes, proportional
 
 _CHILD = """
 import subprocess, sys
