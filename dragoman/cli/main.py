@@ -202,7 +202,7 @@ def run_app(commands: typer.Typer) -> None:
     try:
         _run(commands)
     except SystemExit as end:
-        abandoned = sys.modules.get("dragoman.engine.models.abandoned")
+        abandoned = sys.modules.get("dragoman.engine.models.queue.abandoned")
         if abandoned is not None:  # commands that compute nothing do not import it
             abandoned.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
         raise

@@ -22,7 +22,7 @@ from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import ERRORS, Conflict, InvalidRequest, Unavailable, classify, from_status
 from dragoman.engine.core.json import parse
 from dragoman.engine.indexing.collections import CollectionInfo
-from dragoman.engine.models.abandoned import finish_computing
+from dragoman.engine.models.queue.abandoned import finish_computing
 from dragoman.engine.models.tagging import Tagging, check_texts, tagger_model, tagger_place
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields

@@ -54,7 +54,7 @@ def test_a_command_does_not_wait_for_a_model_that_is_still_at_work(tmp_path: Pat
     program = """
 import atexit, threading, time
 from dragoman.cli import main as cli
-from dragoman.engine.models import abandoned
+from dragoman.engine.models.queue import abandoned
 thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
 thread.start()
 abandoned.abandon(thread)

@@ -299,7 +299,7 @@ def test_a_program_that_ends_while_a_model_computes_waits_for_it() -> None:
     program = """
 import threading, torch, dragoman
 from dragoman.engine.models import models
-from dragoman.engine.models.worker import Worker
+from dragoman.engine.models.queue.worker import Worker
 
 computing, results = threading.Event(), Worker._results
 

@@ -21,8 +21,8 @@ from fastapi.testclient import TestClient
 from dragoman.backbone.encoder import Encoder, NativeEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.engine.models import models
+from dragoman.engine.models.queue.worker import Worker
 from dragoman.engine.models.readers import ReadTask
-from dragoman.engine.models.worker import Worker
 from dragoman.engine.settings import Settings
 from dragoman.reasoning import inference
 from dragoman.reasoning.question_answering import AnswerExtraction, ContextWindow, Request

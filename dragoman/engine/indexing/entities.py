@@ -13,8 +13,8 @@ from dragoman.engine.indexing.entity_names import Mention, MentionField
 from dragoman.engine.indexing.feed import KeyFilter
 from dragoman.engine.indexing.follower import FollowedIndex, Follower
 from dragoman.engine.indexing.sources import EntitySource, SourceDocument
-from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.queue.gathering import gather
 from dragoman.engine.models.tagging import Tagging
 
 logger = logging.getLogger("dragoman")

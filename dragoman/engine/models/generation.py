@@ -12,8 +12,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
+from dragoman.engine.models.queue.worker import UNFINISHED
 from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
-from dragoman.engine.models.worker import UNFINISHED
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.shipped import find_shipped
 

@@ -16,7 +16,6 @@ from dragoman import cores
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
-from dragoman.engine.models.batches import Limits
 from dragoman.engine.models.encoding import embed_passages, encode_queries
 from dragoman.engine.models.generation import (
     Generate,
@@ -28,12 +27,13 @@ from dragoman.engine.models.generation import (
     translation_prompts,
 )
 from dragoman.engine.models.loading import LOADERS
+from dragoman.engine.models.queue.batches import Limits
+from dragoman.engine.models.queue.worker import Cancelled, Worker
 from dragoman.engine.models.readers import Judge, ReadTask, find_spans, judge_statements
 from dragoman.engine.models.reading import FindAnswers, JudgeStatement, find_answers, judge_statement
 from dragoman.engine.models.tagging import TagTexts, tagger_model, tags
 from dragoman.engine.models.tasks import Embed, Encode, Load, Score
 from dragoman.engine.models.translating import Translate, translate_sentences
-from dragoman.engine.models.worker import Cancelled, Worker
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.installation import advice

@@ -10,16 +10,16 @@ from typing import Any, Protocol
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.encoding import EncodedQuery, EncoderInfo
-from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.generation import Generating, Prompted, ReasonerInfo
 from dragoman.engine.models.loading import RerankerInfo, has_reranker, may_be_of_encoder, reranker_place
 from dragoman.engine.models.model_host import NEARLY, ModelHost
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.readers import ReaderInfo
 from dragoman.engine.models.reading import AnswersRead, FindAnswers, JudgeStatement, StatementRead
 from dragoman.engine.models.tagging import SHORT_QUERY, TaggerInfo, TaggerTask, tagger_model
 from dragoman.engine.models.tasks import Embed, Encode, Load, Score
 from dragoman.engine.models.translating import TranslatorInfo
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.gauges import Worker
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings

@@ -14,9 +14,9 @@ from threading import Lock
 from dragoman.engine.core.errors import ServiceError
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.encoding import EncodedQuery, EncoderInfo
-from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.settings import Settings
 
 _ENTRY_BYTES = 1_000

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.errors import InternalError, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.models.gathering import gather
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.readers import Judge, Judgement, ReadTask
-from dragoman.engine.models.worker import Cancelled
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import PackedReader, SpanScorer, StatementScorer

@@ -17,7 +17,7 @@ from dragoman.engine.core.errors import ClientDisconnected, ServiceError, TooMan
 from dragoman.engine.core.turns import waiting_for_models
 from dragoman.engine.models.loading import RerankerInfo
 from dragoman.engine.models.models import Models, Score
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 
 if TYPE_CHECKING:
     from dragoman.ranking.about import RerankerAbout

@@ -16,8 +16,8 @@ from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, Serv
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.generation import Generating
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.translating import translator_place
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import Span, sentences
 

@@ -13,8 +13,8 @@ from dragoman.engine.core.errors import ClientDisconnected, InternalError, Inval
 from dragoman.engine.core.priority import Traffic, in_background, wait_limit
 from dragoman.engine.core.turns import Turns, turn
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.readers import ReaderInfo, reader_place
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.answers import Answers
 from dragoman.engine.qa.request import QaQuery

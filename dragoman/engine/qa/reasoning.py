@@ -13,7 +13,7 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
 from dragoman.engine.models.generation import Generating, Prompted, ReasonerInfo, bridge_place
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.request import ReasonQuery
 from dragoman.engine.qa.response import AnswerDocument, ReasonResponse, Usage

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.readers import Kind, ReaderInfo
 from dragoman.engine.models.reading import JudgeStatement
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import Evidence, StatementResponse
 from dragoman.engine.qa.texts import Question, SourceText, read_texts, sentence_around
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from threading import Lock
 
 from dragoman.engine.core.priority import in_background
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.rerank.reranking import Reranking
 
 MOST = 50

@@ -11,8 +11,8 @@ from dataclasses import replace
 from dragoman.deadline import check_each
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 from dragoman.engine.core.priority import in_background
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores, Scoring, SpannedText
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.links import lexical_links, linked_words
 from dragoman.engine.tables.snapshot import Snapshot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, NotInstalled, ServiceError
 from dragoman.engine.core.priority import in_background, wait_limit
-from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.models import Models
+from dragoman.engine.models.queue.gathering import gather
 from dragoman.engine.models.tagging import Tagging, tagger_place
 from dragoman.engine.query.translation import QueryName
 from dragoman.engine.search.ranked import Retrieval

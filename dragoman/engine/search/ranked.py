@@ -18,7 +18,7 @@ from dragoman.engine.core.priority import in_background
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.models.encoding import EncodedQuery
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.response import QueryRead

@@ -20,8 +20,8 @@ from dragoman.engine.core.turns import caller
 from dragoman.engine.indexing.collections import CollectionInfo, SearchedCollections
 from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.indexing.lucene.indexes import Indexes
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.text_translation import Translations
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.query.analysed_text import AnalysedText

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
 from dragoman.engine.core.names import ID_CHARS
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.files.streams import gzip_stream
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.schemas import (

@@ -19,7 +19,7 @@ from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable, classify
 from dragoman.engine.core.turns import Turn, Turns, hold_turn
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.settings import Settings
 
 T = TypeVar("T")

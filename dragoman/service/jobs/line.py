@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import InvalidRequest, ServiceError
 from dragoman.engine.core.trec import one_collection
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.qa.question_answering import QuestionAnswering
 from dragoman.engine.rerank.request import RerankRequests
 from dragoman.engine.search.request import Method

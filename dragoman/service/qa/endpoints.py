@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request, Response
 
 from dragoman.engine.core.answer import as_json
 from dragoman.engine.core.errors import NotInstalled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.readers import reader_place
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.response import QaResponse, StatementResponse
 from dragoman.service.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.bodies import StrictRoute

@@ -15,8 +15,8 @@ from fastapi.responses import StreamingResponse
 from dragoman.engine.core.answer import as_json, fields_of
 from dragoman.engine.core.errors import NotInstalled, Unavailable
 from dragoman.engine.models.generation import bridge_place
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.translating import about_bridge
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.qa.reasoning import Underway
 from dragoman.engine.qa.response import ReasonResponse
 from dragoman.service.dependencies import RuntimeDep, SettingsDep

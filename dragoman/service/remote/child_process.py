@@ -76,11 +76,11 @@ class ChildProcess:
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         assert self._listener is not None and self._folder is not None
-        number = self._listener.fileno()
+        descriptor = self._listener.fileno()
         process = subprocess.Popen(
-            [sys.executable, "-m", MODULE, str(number), str(self._folder)],
+            [sys.executable, "-m", MODULE, str(descriptor), str(self._folder)],
             stdin=subprocess.PIPE,
-            pass_fds=[number],
+            pass_fds=[descriptor],
             start_new_session=True,  # an interrupt at the terminal is the parent's, which still needs its child
         )
         assert process.stdin is not None

@@ -83,7 +83,7 @@ class Computing:
         info = self._models.description(model)
         marked = self._marks.get(model)
         if marked is None or marked[0] is not info:
-            marked = self._marks[model] = info, hashlib.sha256(pack(_described(info))).hexdigest()
+            marked = self._marks[model] = info, hashlib.sha256(pack(_describe(info))).hexdigest()
         return marked[1]
 
     def _begin(self, asked: Asked, begun: Begun) -> None:
@@ -101,11 +101,11 @@ class Computing:
         task, contents = asked.task, asked.contents
         if isinstance(task, Load):
             (loaded,) = self._models.load(task.model, background=asked.background)
-            begun.follow([Generating(loaded)], lambda info: Described(_described(info), self.mark(task.model)))
+            begun.follow([Generating(loaded)], lambda info: Described(_describe(info), self.mark(task.model)))
         elif isinstance(task, Translate):
-            begun.follow(self._models.translate(task.source, task.target, contents), _translated)
+            begun.follow(self._models.translate(task.source, task.target, contents), _convert_translation)
         elif isinstance(task, Generate):
-            begun.follow(self._models.host.generate(task.model, contents, begun.emit), _generated)
+            begun.follow(self._models.host.generate(task.model, contents, begun.emit), _convert_text)
         elif isinstance(task, Score):
             self._score(contents, begun, seconds)
         elif isinstance(task, ReadTexts):
@@ -182,16 +182,16 @@ class Begun:
             self._loop.call_soon_threadsafe(self._answers.put_nowait, answer)
 
 
-def _described(info: Any) -> Any:
+def _describe(info: Any) -> Any:
     """A description in the form that crosses: of a reranker, what it says of itself."""
     return getattr(info, "about", info)
 
 
-def _generated(text: Any) -> Generated:
+def _convert_text(text: Any) -> Generated:
     return Generated(text.text, text.whole, text.prompt_tokens, text.completion_tokens, text.limit)
 
 
-def _translated(text: Any) -> Generated:
+def _convert_translation(text: Any) -> Generated:
     return Generated(text.text, text.whole, 0, 0, 0)
 
 

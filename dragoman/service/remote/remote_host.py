@@ -22,12 +22,12 @@ from dragoman.engine.core.errors import Conflict, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.priority import in_background, wait_limit
 from dragoman.engine.core.turns import caller
-from dragoman.engine.models.gathering import gather
 from dragoman.engine.models.generation import Generate, Generating, Prompted
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.reading import FindAnswers, JudgeStatement
 from dragoman.engine.models.tasks import Load, Score
 from dragoman.engine.models.translating import Translate
-from dragoman.engine.models.worker import Cancelled
 from dragoman.engine.observability import tracing
 from dragoman.engine.observability.logs import request_id
 from dragoman.service.remote.connection import GONE, Connection, unreachable
@@ -298,7 +298,7 @@ class RemoteHost:
         """Ask workers until one has answered; returns why a future is not done, should one be left."""
         tried: list[Connection] = []
         while True:
-            connection = min(self._untried(tried), key=lambda candidate: candidate.rank)
+            connection = min(self._list_candidates(tried), key=lambda candidate: candidate.rank)
             tried.append(connection)
             emitted = False
             try:
@@ -309,7 +309,7 @@ class RemoteHost:
                 return Unavailable("the worker's response is not whole")
             except GONE as gone:
                 self._described.clear()  # a restarted worker may hold another model
-                if emitted or not self._untried(tried):
+                if emitted or not self._list_candidates(tried):
                     return unreachable(gone)
             except (httpx.HTTPError, httpx.InvalidURL) as failed:
                 return unreachable(failed)
@@ -317,7 +317,7 @@ class RemoteHost:
                 self._described.pop(model_of(asked.task) or "", None)
                 return Unavailable(str(changed))
 
-    def _untried(self, tried: Sequence[Connection]) -> list[Connection]:
+    def _list_candidates(self, tried: Sequence[Connection]) -> list[Connection]:
         if self._end is not None:  # its socket stays, and another process comes
             return self._connections if len(tried) < _ATTEMPTS else []
         return [connection for connection in self._connections if connection not in tried]

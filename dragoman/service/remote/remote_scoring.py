@@ -6,10 +6,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.models.gathering import gather
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores
 from dragoman.engine.models.tasks import Score
-from dragoman.engine.models.worker import Cancelled
 from dragoman.ranking.about import RerankerAbout
 from dragoman.service.remote.remote_host import RemoteHost
 

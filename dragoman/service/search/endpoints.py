@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from dragoman.engine.core.answer import Degraded, as_json, fields_of
 from dragoman.engine.core.trec import TREC_TYPE, one_collection, trec_run
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.search.response import SearchResponse
 from dragoman.service.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.bodies import StrictRoute

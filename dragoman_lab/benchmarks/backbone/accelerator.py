@@ -123,7 +123,7 @@ class Accelerator:
                 means: torch.Tensor = (states * mask).sum(1) / mask.sum(1)
                 return torch.nn.functional.normalize(means, dim=-1)
 
-            batched = self._batched(self.folder / "encoder", pool)
+            batched = self._make_batches(self.folder / "encoder", pool)
             yield f"transformers, {name}", lambda batched=batched: batched(prefixed)  # type: ignore[misc]
         try:
             from sentence_transformers import SentenceTransformer
@@ -170,7 +170,7 @@ class Accelerator:
         pairs = [(each["query"], document) for each in lists for document in each["documents"]]
         for name, dtype in DTYPES.items():
             model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=dtype).to(self.device).eval()
-            batched = self._batched(folder, lambda rows, model=model: model(**rows).logits)  # type: ignore[misc]
+            batched = self._make_batches(folder, lambda rows, model=model: model(**rows).logits)  # type: ignore[misc]
             yield f"transformers, {name}", lambda batched=batched: batched(pairs)  # type: ignore[misc]
         try:
             from sentence_transformers import CrossEncoder
@@ -184,7 +184,7 @@ class Accelerator:
 
             yield f"sentence-transformers, {name}", score
 
-    def _batched(self, folder: Path, compute: Callable[[Any], torch.Tensor]) -> Callable[[Sequence[Any]], int]:
+    def _make_batches(self, folder: Path, compute: Callable[[Any], torch.Tensor]) -> Callable[[Sequence[Any]], int]:
         """A function that tokenizes texts or pairs, computes them in batches sorted by length, and counts them."""
         from transformers import AutoTokenizer
 

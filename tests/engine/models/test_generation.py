@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dragoman.engine.core.errors import InternalError
-from dragoman.engine.models.batches import Limits
 from dragoman.engine.models.generation import Generate, Generation, advance_generations
-from dragoman.engine.models.worker import Worker
+from dragoman.engine.models.queue.batches import Limits
+from dragoman.engine.models.queue.worker import Worker
 from dragoman.reasoning.layalign.decoding import Decoder
 from tests.reasoning.layalign.test_decoding import READER, alone, streams
 from tests.reasoning.layalign.tiny import joined, llm

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine.models.batches import Limits
-from dragoman.engine.models.gathering import gather
+from dragoman.engine.models.queue.batches import Limits
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.queue.worker import Worker
 from dragoman.engine.models.tagging import Tagging
-from dragoman.engine.models.worker import Worker
 from dragoman.lexicon.text.passages import PASSAGE_LENGTH
 from dragoman.tagging.tag import Tag
 

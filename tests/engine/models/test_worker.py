@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from dragoman.deadline import check
 from dragoman.engine.core.errors import ClientDisconnected, TooManyRequests, Unavailable
-from dragoman.engine.models.batches import Limits
-from dragoman.engine.models.gathering import gather
-from dragoman.engine.models.worker import UNFINISHED, Worker
+from dragoman.engine.models.queue.batches import Limits
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.queue.worker import UNFINISHED, Worker
 
 pytestmark = pytest.mark.slow
 
@@ -398,7 +398,7 @@ def _check(task: str, text: str, future: Any) -> None:
 def test_a_thread_that_is_left_at_its_work_is_left_with_the_process(seconds: float, status: int) -> None:
     program = f"""
 import time
-from dragoman.engine.models import abandoned, worker
+from dragoman.engine.models.queue import abandoned, worker
 worker._WAIT_SECONDS = 0.2
 working = worker.Worker(lambda task, items: time.sleep({seconds}) or items, 10, lambda task: worker.Limits(1, 1))
 working.submit("task", ["item"])

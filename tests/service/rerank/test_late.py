@@ -11,7 +11,8 @@ import pytest
 import torch
 from fastapi.testclient import TestClient
 
-from dragoman.backbone import loading, sentences
+from dragoman.backbone import loading, products, sentences
+from dragoman.backbone.pretrained.e5 import E5Encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.models import loading as service_loading
@@ -155,4 +156,4 @@ def test_the_encoder_computes_in_the_precision_that_is_set(monkeypatch: pytest.M
             assert found.encoder().width == 384
         finally:
             found.close()
-    assert chosen == [None, torch.float32]
+    assert chosen == [products.fastest("cpu", E5Encoder.precisions), torch.float32]

@@ -20,7 +20,7 @@ from dragoman.engine.indexing.follower import FollowedIndex, Follower
 from dragoman.engine.indexing.sources import CollectionRecord, EmbeddingSource
 from dragoman.engine.models.encoding import Embedding, EncoderInfo
 from dragoman.engine.models.models import Embed, Models
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 
 logger = logging.getLogger("dragoman")
 

@@ -13,8 +13,8 @@ from dragoman.engine.core.errors import TooManyRequests, Unavailable
 from dragoman.engine.indexing import follower
 from dragoman.engine.indexing.dense import indexes as dense_registry
 from dragoman.engine.indexing.dense.collection import Coverage
-from dragoman.engine.models import worker
-from dragoman.engine.models.batches import QueueEntry
+from dragoman.engine.models.queue import worker
+from dragoman.engine.models.queue.batches import QueueEntry
 from dragoman.engine.settings import Settings
 from tests.engine.indexing.dense.test_collection import settled
 from tests.support.modelling import GERMAN, WordEncoder, ask

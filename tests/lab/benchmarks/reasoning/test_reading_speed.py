@@ -31,7 +31,7 @@ def test_reader_and_service_read_questions_of_both_kinds(
         assert row["questions"] >= 2
         assert row["subwords_per_second"] > row["questions_per_second"] > 0
         assert 0 < row["median"] <= row["p95"]
-    assert set(report["peak_mebibytes"]) == {"reader", "service, process 1"}
+    assert set(report["peak_mebibytes"]) == {"reader", "service, process 1", "service, process 2"}
     assert all(peak > 50 for peak in report["peak_mebibytes"].values())
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
 import uvicorn
 from fastapi import FastAPI, Request
 
@@ -18,7 +19,7 @@ from dragoman.backbone.sentences import SentenceEncoder
 def application(documents: dict[str, str]) -> FastAPI:
     """The service over documents."""
     app = FastAPI()
-    sentences = SentenceEncoder(load_encoder("e5-small"))
+    sentences = SentenceEncoder(load_encoder("e5-small"), dtype=torch.float32)
 
     @app.post("/search")
     async def search(request: Request) -> dict[str, Any]:

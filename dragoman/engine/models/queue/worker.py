@@ -23,8 +23,8 @@ from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.core.turns import caller
-from dragoman.engine.models.abandoned import abandon
-from dragoman.engine.models.batches import Batch, Limits, Paces, QueueEntry
+from dragoman.engine.models.queue.abandoned import abandon
+from dragoman.engine.models.queue.batches import Batch, Limits, Paces, QueueEntry
 from dragoman.engine.observability.metrics import task_name
 from dragoman.engine.observability.tracing import current_span, forward_span
 
@@ -182,8 +182,8 @@ class Worker:
         """Stop, and wait ``seconds`` for the running batch, by default a few.
 
         If the batch takes longer, as loading a model can, its thread is abandoned. Before the process ends,
-        :func:`~dragoman.engine.models.abandoned.finish_computing` has to wait for it, or the process has to end with
-        :func:`~dragoman.engine.models.abandoned.exit_if_computing`.
+        ``finish_computing`` of :mod:`~dragoman.engine.models.queue.abandoned` has to wait for it, or the process has to
+        end with ``exit_if_computing``.
         """
         self.stop()
         if self._thread is not None:

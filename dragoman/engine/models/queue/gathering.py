@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 from dragoman.engine.core.turns import waiting_for_models
-from dragoman.engine.models.worker import Cancelled
+from dragoman.engine.models.queue.worker import Cancelled
 
 _POLL_SECONDS = 0.2
 
