@@ -152,6 +152,10 @@ class Degraded:
 
     stage: str
     reason: str
+    collection: str | None = None
+    """The collection that it is about, where it is about one."""
+    missing_share: float | None = None
+    """The share of the collection's documents that the stage did without, about."""
 
 
 @dataclass(frozen=True, slots=True)

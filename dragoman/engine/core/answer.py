@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -40,14 +40,20 @@ class Degraded(Answer):
 
     stage: str
     reason: str
+    collection: str = field(default_factory=left_out)
+    """The collection that it is about, where it is about one."""
+    missing_share: float = field(default_factory=left_out)
+    """The share of the collection's documents that the stage did without, about."""
 
     cause = "other"
     """The kind of the reason, for counting; clients do not see it."""
 
     @classmethod
-    def of(cls, stage: str, reason: str, cause: str) -> Self:
+    def of(
+        cls, stage: str, reason: str, cause: str, collection: str = LEFT_OUT, missing_share: float = LEFT_OUT
+    ) -> Self:
         """A degraded stage; ``cause`` is the kind of the reason, an ``error_type`` or another constant."""
-        degraded = cls(stage, reason)
+        degraded = cls(stage, reason, collection, missing_share)
         degraded.cause = cause
         return degraded
 

@@ -99,7 +99,7 @@ class DenseStage:
             reached = coverage.get(collection.key)
             if reached is None:
                 reason = f"collection '{collection.name}' was not searched: it has been deleted"
-                degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
+                degraded.append(Degraded.of(STAGE, reason, NotFound.error_type, collection.name, 1.0))
                 continue
             degraded.extend(_missing(collection.name, reached))
             try:
@@ -109,7 +109,7 @@ class DenseStage:
                 near.extend(self._near(collection, hits, ranked, excess))
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
-                degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+                degraded.append(Degraded.of(STAGE, reason, fault.error_type, collection.name, 1.0))
         _check_embedded(coverage.values())
         _add(retrieval, near, k, encoder.unrelated_cosine)
         retrieval.degraded += degraded
@@ -202,9 +202,15 @@ def _check_embedded(counts: Collection[Coverage]) -> None:
 
 def _missing(name: str, coverage: Coverage) -> list[Degraded]:
     waiting = coverage.missing - coverage.failed
-    missing = []
-    if waiting:
-        missing.append(f"{waiting} of {coverage.total} documents have no embedding yet")
-    if coverage.failed:
-        missing.append(f"{coverage.failed} of {coverage.total} documents could not be embedded")
-    return [Degraded.of(STAGE, f"collection '{name}': {reason}", "not_embedded") for reason in missing]
+    reasons = {"have no embedding yet": waiting, "could not be embedded": coverage.failed}
+    return [
+        Degraded.of(
+            STAGE,
+            f"collection '{name}': {count} of {coverage.total} documents {reason}",
+            "not_embedded",
+            name,
+            count / coverage.total,
+        )
+        for reason, count in reasons.items()
+        if count
+    ]

@@ -110,9 +110,15 @@ def _distinct(mentions: Iterable[Mention], texts: Mapping[str, str]) -> list[Ent
 
 def _missing(name: str, coverage: EntityCoverage) -> list[Degraded]:
     waiting = coverage.total - coverage.tagged - coverage.failed
-    missing = []
-    if waiting:
-        missing.append(f"{waiting} of {coverage.total} documents have not been read for names yet")
-    if coverage.failed:
-        missing.append(f"{coverage.failed} of {coverage.total} documents could not be read for names")
-    return [Degraded.of(STAGE, f"collection '{name}': {reason}", "not_tagged") for reason in missing]
+    reasons = {"have not been read for names yet": waiting, "could not be read for names": coverage.failed}
+    return [
+        Degraded.of(
+            STAGE,
+            f"collection '{name}': {count} of {coverage.total} documents {reason}",
+            "not_tagged",
+            name,
+            count / coverage.total,
+        )
+        for reason, count in reasons.items()
+        if count
+    ]

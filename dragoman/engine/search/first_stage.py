@@ -105,7 +105,9 @@ class FirstStage:
                     raise
                 error = classify(fault) or Unavailable(without_folders(str(fault)))
                 reason = f"collection '{ranking.collection.name}': hits of dense search have no words compared: {error}"
-                faults[ranking.collection.key] = Degraded.of(STAGE, reason, error.error_type)
+                faults[ranking.collection.key] = Degraded.of(
+                    STAGE, reason, error.error_type, ranking.collection.name, 1.0
+                )
                 continue
             note_unsearched(retrieval.degraded, STAGE, ranking.collection, parts.unsearched)
             totals, linked = parts.totals.tolist(), parts.scores >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
@@ -155,13 +157,13 @@ class FirstStage:
                 error = classify(fault) or Unavailable(without_folders(str(fault)))
                 faults.append(error)
                 reason = f"collection '{collection.name}' was not searched: {error}"
-                degraded.append(Degraded.of(STAGE, reason, error.error_type))
+                degraded.append(Degraded.of(STAGE, reason, error.error_type, collection.name, 1.0))
                 continue
             if collection.index_state == IndexState.STALE:
                 reason = f"collection '{collection.name}': the index is stale: {_STALE}"
                 if in_background():
                     raise Unavailable(reason)
-                degraded.append(Degraded.of(STAGE, reason, "stale_index"))
+                degraded.append(Degraded.of(STAGE, reason, "stale_index", collection.name))
         if faults and len(faults) == len(retrieval.collections):
             raise faults[0]
         return rankings

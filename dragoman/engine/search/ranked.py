@@ -183,4 +183,4 @@ def note_unsearched(
     if in_background():
         raise Unavailable(reason)
     if all(other.reason != reason for other in degraded):
-        degraded.append(Degraded.of(stage, reason, error.error_type))
+        degraded.append(Degraded.of(stage, reason, error.error_type, collection.name, share))

@@ -50,7 +50,7 @@ def test_a_query_arrives_with_its_offsets_as_pairs() -> None:
 
 
 def test_a_description_arrives_with_its_means() -> None:
-    info = EncoderInfo("a", 2, 0.5, means=LanguageMeans({"de": np.ones(2, np.float32)}), unmarked="b")
+    info = EncoderInfo("a", 2, 0.5, means=LanguageMeans({"de": np.ones(2, np.float32)}), earlier=("b",))
     arrived = unpack(pack(info))
     assert arrived == info
     assert arrived.means.languages == ("de",)

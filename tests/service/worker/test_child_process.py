@@ -16,7 +16,7 @@ from tests.support.serving import Server, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
-SETTINGS = {"worker_mode": "process", "embed": "always", "encoder_precision": "float32"}
+SETTINGS = {"worker_mode": "process", "embed": "always", "encoder_precision": "float32", "query_cache_bytes": 0}
 
 
 def children(pid: int) -> list[int]:

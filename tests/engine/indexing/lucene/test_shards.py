@@ -223,6 +223,7 @@ def test_a_part_that_fails_is_named_and_built_anew_while_the_others_serve(
         response = ask(runtime, "moja", "none", top_k=100)
         assert 0 < len(response.hits) < 40
         assert "collection 'c': about 33% of its documents were not searched" in response.degraded[0].reason
+        assert (response.degraded[0].collection, round(response.degraded[0].missing_share, 2)) == ("c", 0.33)
         assert str(settings.store.data_dir) not in response.degraded[0].reason
         go_on.set()
         until = time.monotonic() + 60
