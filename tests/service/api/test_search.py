@@ -24,7 +24,8 @@ def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
     )
     body = response.json()
     assert set(body) == {
-        "request_id", "query", "method", "rerank", "hits", "translation", "suggestions", "degraded", "truncated", "timings_ms",
+        "request_id", "query", "method", "rerank", "hits", "translation", "suggestions", "degraded", "truncated",
+        "timings_ms",
     }  # fmt: skip
     assert body["method"] == "psq"
     assert body["request_id"] == response.headers["x-request-id"] == "my-id"
