@@ -216,6 +216,7 @@ def _run(
         opened.callback(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(_SWITCH_SECONDS)
         listener = opened.enter_context(inherited or _listen(settings.server.host, settings.server.port))
+        address = _address(settings.server.host, listener.getsockname()[1]) if ready else ""
         forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])
         forced_exit.daemon = True
         opened.callback(forced_exit.cancel)
@@ -224,7 +225,7 @@ def _run(
         def announce() -> None:
             gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
             if ready:
-                ready(_address(settings.server.host, listener.getsockname()[1]))
+                ready(address)  # of a socket that a signal may have closed by now
 
         app = StartingApp(make, announce)
         config = uvicorn.Config(

@@ -10,7 +10,7 @@ import pytest
 import dragoman
 from dragoman.door.database import Database
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.models import models
+from dragoman.engine.models import model_host
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         tried.append("reranker")
         raise Unavailable("the reranker is not there")
 
-    monkeypatch.setitem(models.LOADERS, "reranker", fail)
+    monkeypatch.setitem(model_host.LOADERS, "reranker", fail)
     return tried
 
 

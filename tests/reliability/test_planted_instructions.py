@@ -20,7 +20,7 @@ from fastapi.testclient import TestClient
 
 from dragoman.backbone.encoder import Encoder, NativeEncoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.engine.models import models
+from dragoman.engine.models import model_host
 from dragoman.engine.models.queue.worker import Worker
 from dragoman.engine.models.readers import ReadTask
 from dragoman.engine.settings import Settings
@@ -83,10 +83,10 @@ class Reads:
         self.batches: list[list[ContextWindow]] = []
         self.found: dict[tuple[int, ...], list[Span]] = {}
         self.scorer: Any = None
-        self._read, self._submit = models.find_spans, Worker.submit
+        self._read, self._submit = model_host.find_spans, Worker.submit
         self._queued = self._awaited = 0
         self._changed = Condition()
-        monkeypatch.setattr(models, "find_spans", self._spans)
+        monkeypatch.setattr(model_host, "find_spans", self._spans)
         monkeypatch.setattr(Worker, "submit", lambda worker, *given, **named: self._submitted(worker, *given, **named))
 
     def begin(self, awaited: int = 0) -> None:
@@ -263,7 +263,7 @@ def test_other_documents_of_a_request_are_read_as_without_it(client: TestClient,
 
 def test_a_planted_instruction_moves_no_other_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: dict[tuple[int, ...], Any] = {}
-    parts_of, judge = list[ContextWindow](), models.judge_statements
+    parts_of, judge = list[ContextWindow](), model_host.judge_statements
 
     def noted(scorer: Any, parts: Sequence[ContextWindow]) -> list[Any]:
         found = judge(scorer, parts)
@@ -272,7 +272,7 @@ def test_a_planted_instruction_moves_no_other_judgement(tmp_path: Path, monkeypa
         return found
 
     monkeypatch.setattr(inference, "fastest", lambda device, among: torch.float32)
-    monkeypatch.setattr(models, "judge_statements", noted)
+    monkeypatch.setattr(model_host, "judge_statements", noted)
     own = str(tiny_statement_reader(tmp_path / "statements"))
     settings = Settings.load(
         data_dir=tmp_path / "data", reader="off", statement_reader=own, rerank="never", embed="on_demand"

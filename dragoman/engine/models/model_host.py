@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any, cast
 
@@ -281,6 +281,7 @@ class ModelHost:
             )
             self._failed[model] = (time.monotonic(), failure)
             raise failure from fault
+        self._set_threads()
         self._loaded[model] = loaded
         logger.info("the %s is loaded", model)
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)
@@ -304,6 +305,7 @@ class ModelHost:
 
         from dragoman.backbone.products import fastest
 
+        self._set_threads()  # before a measurement
         chosen = self._settings.models.encoder_precision
         if chosen != "auto":
             return cast("torch.dtype", getattr(torch, chosen))
@@ -313,12 +315,10 @@ class ModelHost:
 
     def _set_threads(self) -> None:
         """Set the thread count on this thread, the worker's or that which loads: OpenMP keeps it per thread."""
-        if hasattr(self._threads, "set"):
+        torch = sys.modules.get("torch")  # a model that needs it has imported it
+        if torch is None or hasattr(self._threads, "set"):
             return
-        with suppress(ModuleNotFoundError):  # what loads a model says that it is missing
-            import torch
-
-            torch.set_num_threads(self._settings.models.torch_threads or cores.for_models())
+        torch.set_num_threads(self._settings.models.torch_threads or cores.for_models())
         self._threads.set = True
 
 

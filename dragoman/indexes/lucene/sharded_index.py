@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor, wait
+from contextlib import ExitStack
 from pathlib import Path
 
 from dragoman.indexes.documents import IndexRow
@@ -110,8 +111,9 @@ class ShardedIndex(JoinedIndex):
 
     def close(self) -> None:
         """Close all parts; uncommitted changes are lost. May be called twice."""
-        for part in self._parts:
-            part.close()
+        with ExitStack() as closing:  # all of them, whatever one raises
+            for part in self._parts:
+                closing.callback(part.close)
 
     def _check_parts(self) -> None:
         counts = {part.metadata.get(_SHARDS) for part in self._parts if part.metadata}

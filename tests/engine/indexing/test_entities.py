@@ -13,7 +13,7 @@ import pytest
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.indexing import follower
 from dragoman.engine.indexing.sources import EntityCoverage
-from dragoman.engine.models import models
+from dragoman.engine.models import model_host
 from dragoman.engine.settings import Settings
 from tests.support.searching import add, running
 
@@ -36,7 +36,7 @@ class BusyTagger:
 @pytest.fixture
 def tagger(monkeypatch: pytest.MonkeyPatch) -> Iterator[BusyTagger]:
     made = BusyTagger()
-    monkeypatch.setitem(models.LOADERS, "ner_tagger", lambda settings, shared: (made, made))
+    monkeypatch.setitem(model_host.LOADERS, "ner_tagger", lambda settings, shared: (made, made))
     yield made
     made.free.set()
 

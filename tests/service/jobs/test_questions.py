@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from torch import Tensor
 
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.models import models
+from dragoman.engine.models import model_host
 from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.inference import SpanScorer
@@ -36,7 +36,7 @@ Opened = Callable[[], AbstractContextManager[TestClient]]
 @pytest.fixture
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Start the service, each time on the same data, with a real reader and a stand-in for the encoder."""
-    load_reader = models.LOADERS["reader"]
+    load_reader = model_host.LOADERS["reader"]
     settings = Settings.load(
         data_dir=tmp_path / "data",
         reader=str(tiny_reader(tmp_path / "reader")),
@@ -45,7 +45,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         rerank="never",
     )
     with standing_in(monkeypatch, WordEncoder()):
-        monkeypatch.setitem(models.LOADERS, "reader", load_reader)
+        monkeypatch.setitem(model_host.LOADERS, "reader", load_reader)
         yield lambda: TestClient(create_app(settings))
 
 
