@@ -110,14 +110,17 @@ class DenseIndexes(FollowedIndex):
         """
         self._follow_outdated(encoder)
         collections: dict[int, DenseCollection] = {}
+        missing = []
         for id, generation in generations.items():
             with suppress(NotFound):
                 collection = self.of(id)
-                if collection.is_open(encoder):
+                is_open = collection.is_open(encoder)
+                if is_open:
                     collection.reconcile(generation)
+                if not (is_open and collection.complete):
+                    missing.append(id)
                 collections[id] = collection
-        ready = {id for id, collection in collections.items() if collection.is_open(encoder) and collection.complete}
-        if missing := [id for id in collections if id not in ready]:
+        if missing:
             self.follower.wait(missing, seconds, cancelled)  # which opens them as well
         reached = {}
         for id, collection in collections.items():
