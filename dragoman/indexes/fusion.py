@@ -2,110 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from dragoman.indexes.bm25 import Ranking
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["RRF_K", "calibrate", "convex", "merge_by_share", "rrf"]
+__all__ = ["RRF_K", "Scale", "calibrate", "convex", "merge_by_share", "rrf"]
 
 RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper."""
 
-S = TypeVar("S")
-T = TypeVar("T", bound=Hashable)
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Scale = tuple[int, Integers, Floats, float]
+"""A ranking: the place of its source in the order that breaks ties, keys, scores, and the maximal attainable score."""
 
 
-def merge_by_share(
-    rankings: Iterable[tuple[S, Ranking]], order: Callable[[S], Any], k: int | None = None
-) -> list[tuple[S, int, float]]:
+def merge_by_share(rankings: Sequence[Scale], k: int) -> tuple[Integers, Integers, Floats]:
     """Merge rankings of different documents by each hit's share of the maximal attainable score.
 
     One query's scores differ in scale between languages and collections, because the number and idf of its
-    translated terms differ. Divided by :attr:`Ranking.attainable`, they lie in [0, 1): the idf-weighted part of
+    translated terms differ. Divided by the maximal attainable score they lie in [0, 1): the idf-weighted part of
     the query that the document covers.
 
-    Args:
-        rankings: each with an identifier of its source, such as the collection's name.
-        order: of sources, by which ties are broken.
-        k: how many hits to return; all by default.
-
     Returns:
-        ``(source, key, share)``, best first; ties by the order of the sources, then by ascending key.
+        The ``k`` best hits, best first, ties by the order of the sources and then by ascending key: for each the index
+        of its ranking, its index there, and its share.
     """
-    merged = [
-        (-hit.score / ranking.attainable, place, hit.key, source)
-        for source, place, ranking in [(source, order(source), ranking) for source, ranking in rankings]
-        for hit in ranking.hits
-    ]
-    merged.sort(key=lambda entry: entry[:3])
-    return [(source, key, -share) for share, _, key, source in merged[:k]]
+    if not rankings:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    sizes = [len(keys) for _, keys, _, _ in rankings]
+    sources = np.repeat(np.arange(len(rankings)), sizes)
+    inside = np.concatenate([np.arange(size) for size in sizes])
+    shares = np.concatenate([scores / attainable for _, _, scores, attainable in rankings])
+    places = np.repeat(np.array([place for place, *_ in rankings]), sizes)
+    best = np.lexsort((np.concatenate([keys for _, keys, _, _ in rankings]), places, -shares))[:k]
+    return sources[best], inside[best], shares[best]
 
 
-def calibrate(cosine: float, floor: float) -> float:
-    """A cosine as a share of its range above ``floor``, the cosine of unrelated texts: 0 at or below it, 1 at 1."""
-    return min(1.0, max(0.0, (cosine - floor) / (1.0 - floor)))
+def calibrate(cosines: Floats, floor: float) -> Floats:
+    """Cosines as shares of their range above ``floor``, the cosine of unrelated texts: 0 at or below it, 1 at 1."""
+    return ((cosines - floor) / (1.0 - floor)).clip(0.0, 1.0)
 
 
-def convex(
-    shares: Mapping[T, float],
-    near: Mapping[T, float],
-    weight: Callable[[T], float],
-    order: Callable[[T], Any],
-    k: int | None = None,
-) -> list[tuple[T, float]]:
-    """Convex combination of scores (Bruch, Gai & Ingber 2022): ``(1 - weight) share + weight near``.
+def convex(shares: Floats, near: Floats, weights: Floats) -> Floats:
+    """Convex combination of scores (Bruch, Gai & Ingber 2022): ``(1 - weight) share + weight near``, in [0, 1].
 
     Args:
-        shares: of the BM25 ranking's attainable score, in [0, 1); 0 for an item that is not in it.
-        near: calibrated cosines, in [0, 1]. An item without one is scored by its share alone.
-        weight: of an item, in [0, 1].
-        order: of items, by which ties are broken.
-        k: how many items to return; all by default.
-
-    Returns:
-        The items with their scores in [0, 1], best first.
+        shares: of the BM25 ranking's attainable score (documents,), in [0, 1); NaN for a document that is not in it,
+            which counts 0.
+        near: calibrated cosines (documents,), in [0, 1]; a document without one, NaN, has its share alone.
+        weights: of the cosines (documents,), in [0, 1].
 
     Raises:
         ValueError: if a weight is outside [0, 1].
     """
-    scores = dict(shares)
-    for candidate, nearness in near.items():
-        near_weight = weight(candidate)
-        if not 0 <= near_weight <= 1:
-            raise ValueError(f"the weight of a convex combination is {near_weight}; it must lie between 0 and 1")
-        scores[candidate] = (1 - near_weight) * shares.get(candidate, 0.0) + near_weight * nearness
-    return sorted(scores.items(), key=lambda scored: (-scored[1], order(scored[0])))[:k]
+    if not ((weights >= 0) & (weights <= 1)).all():
+        raise ValueError(f"the weights of a convex combination are {weights}; they must lie between 0 and 1")
+    matched = np.nan_to_num(shares)
+    return np.where(np.isnan(near), matched, (1 - weights) * matched + weights * np.nan_to_num(near))
 
 
-def rrf(
-    rankings: Sequence[Sequence[T]],
-    order: Callable[[T], Any],
-    k: int | None = None,
-    constant: float = RRF_K,
-    weights: Sequence[float] | None = None,
-) -> list[tuple[T, float]]:
-    """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): ``score(d) = sum_r 1 / (constant + rank_r(d))``.
+def rrf(ranks: Sequence[Floats], weights: Sequence[float], constant: float = RRF_K) -> Floats:
+    """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): ``sum_r weight_r / (constant + rank_r)``.
 
-    Ranks start at 1; a ranking without ``d`` adds nothing. If a ranking holds an item
-    twice, its first rank counts. ``weights`` has one factor per ranking; ``order`` of items breaks ties.
-
-    Returns:
-        The ``k`` best items (all by default) with their scores, best first.
+    Args:
+        ranks: of the documents (documents,) in each ranking, from 1 on; NaN where one is not in it, which adds nothing.
+        weights: one a ranking.
 
     Raises:
         ValueError: if ``constant`` or a weight is negative, or there is not one weight per ranking.
     """
     if constant < 0:
         raise ValueError(f"the constant of reciprocal rank fusion is {constant}; it must be at least 0")
-    weights = [1.0] * len(rankings) if weights is None else weights
-    if len(weights) != len(rankings) or any(weight < 0 for weight in weights):
-        raise ValueError(f"{len(rankings)} rankings need as many weights of at least 0, not {list(weights)}")
-    scores: dict[T, float] = {}
-    seen: list[set[T]] = [set() for _ in rankings]
-    for rank in range(1, max(map(len, rankings), default=0) + 1):
-        for ranking, ranked, weight in zip(rankings, seen, weights, strict=True):
-            if rank <= len(ranking) and ranking[rank - 1] not in ranked:
-                ranked.add(ranking[rank - 1])
-                scores[ranking[rank - 1]] = scores.get(ranking[rank - 1], 0.0) + weight / (constant + rank)
-    return sorted(scores.items(), key=lambda scored: (-scored[1], order(scored[0])))[:k]
+    if len(weights) != len(ranks) or any(weight < 0 for weight in weights):
+        raise ValueError(f"{len(ranks)} rankings need as many weights of at least 0, not {list(weights)}")
+    parts = [np.nan_to_num(weight / (constant + ranked)) for ranked, weight in zip(ranks, weights, strict=True)]
+    scores: Any = sum(parts)
+    return np.asarray(scores, np.float64)

@@ -85,6 +85,11 @@ class ShardGroup(Generic[S]):
         self._abandon({position: futures[position] for position in faults}, late)
         return answers, faults | {position: ShardLate(position) for position in positions if position not in awake}
 
+    @property
+    def whole(self) -> bool:
+        """Whether no shard is known to be damaged or late."""
+        return self.damage is None and (not self._resting or max(self._resting.values()) <= time.monotonic())
+
     def list_unsearched(self, faults: Mapping[int, Exception]) -> tuple[Unsearched, ...]:
         """The shards that did not answer."""
         return tuple(Unsearched(1 / len(self.shards), fault) for _, fault in sorted(faults.items()))

@@ -7,7 +7,7 @@ Across several languages, what makes the query nearer to all passages of one of 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.query_encoding import QueryEncoding
-from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore, note_unsearched, place_of
-from dragoman.indexes.dense.index import DenseHit
+from dragoman.engine.search.candidates import NO_MEANINGS, NO_WORDS, Candidates, MeaningRanking, WordRanking
+from dragoman.engine.search.ranked import Retrieval, note_unsearched
+from dragoman.indexes.dense.index import Nearest
 from dragoman.indexes.dense.sharded_index import DenseHits
 from dragoman.indexes.fusion import calibrate
 
@@ -28,10 +29,6 @@ STAGE = "dense"
 _MOST_FETCHED = 1_000
 """Documents of a collection in several languages that are fetched, at most, where those of one language would come
 first otherwise."""
-
-
-_Near = tuple[float, RankedDocument, DenseHit]
-"""The inner product of a document's best passage without what is common to its language, the document, the passage."""
 
 
 class DenseStage:
@@ -78,10 +75,23 @@ class DenseStage:
                 retrieval.encoding.cancel()
 
     def rank(self, retrieval: Retrieval, k: int) -> None:
-        """Rank the ``k`` best documents of all collections; one encoder makes their scores comparable.
+        """Rank the ``k`` best documents of all collections.
 
-        Documents without an embedding are embedded first, until the configured timeout. The documents that other
-        stages ranked get their scores too.
+        Raises:
+            ServiceError: as :meth:`find`.
+        """
+        candidates = Candidates.join(retrieval, NO_WORDS, found := self.find(retrieval, k), k)
+        scores = np.empty(len(candidates.keys))
+        scores[np.searchsorted(candidates.keys, found.keys)] = found.similarities
+        retrieval.documents = candidates.best(retrieval, scores, k)
+        for document in retrieval.documents:
+            if document.dense is not None:
+                document.first_stage = document.dense.score
+
+    def find(self, retrieval: Retrieval, k: int, words: WordRanking = NO_WORDS) -> MeaningRanking:
+        """The ``k`` best documents of all collections, and those of ``words``; one encoder makes scores comparable.
+
+        Documents without an embedding are embedded first, until the configured timeout.
 
         Raises:
             TooManyRequests: the encoder's queue is full.
@@ -93,8 +103,7 @@ class DenseStage:
         coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, retrieval.cancelled)
         excess = encoder.means.excess(query.vector, retrieval.languages)
         degraded: list[Degraded] = []
-        near: list[_Near] = []
-        by_collection = retrieval.by_collection()
+        found: list[MeaningRanking] = []
         for collection in retrieval.collections:
             reached = coverage.get(collection.key)
             if reached is None:
@@ -103,18 +112,20 @@ class DenseStage:
                 continue
             degraded.extend(_missing(collection.name, reached))
             try:
-                ranked = by_collection.get(collection.key, ())
-                hits, unsearched = self._hits(retrieval, collection, query.vector, k, ranked)
-                note_unsearched(degraded, STAGE, collection, unsearched)
-                near.extend(self._near(collection, hits, ranked, excess))
+                hits = self._hits(retrieval, collection, query.vector, k, words)
+                note_unsearched(degraded, STAGE, collection, hits.unsearched)
+                found += [
+                    self._meanings(collection, near, excess) for near in (hits.best, hits.others) if len(near.keys)
+                ]
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 degraded.append(Degraded.of(STAGE, reason, fault.error_type, collection.name, 1.0))
         _check_embedded(coverage.values())
-        _add(retrieval, near, k, encoder.unrelated_cosine)
         retrieval.degraded += degraded
+        retrieval.encoded = query
         if all(reached.states for reached in coverage.values() if reached.total) and len(query.states):
-            retrieval.encoded = query
+            retrieval.codec = encoder.codec
+        return _in_order(found, encoder.unrelated_cosine)
 
     def _hits(
         self,
@@ -122,74 +133,80 @@ class DenseStage:
         collection: CollectionInfo,
         vector: NDArray[np.float32],
         k: int,
-        ranked: Sequence[RankedDocument],
+        words: WordRanking,
     ) -> DenseHits:
-        """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
+        """The hits of a collection, more where it has several languages, and the documents of ``words``."""
         embeddings = self._dense.of(collection.key)
         if retrieval.permitted is not None:
-            permitted = retrieval.permitted.get(collection.key, ())
-            return embeddings.score(vector, permitted, collection.generation)
+            permitted = np.array(retrieval.permitted.get(collection.key, ()), np.int64)
+            return embeddings.search(vector, 1, collection.generation, permitted).only(permitted)
         fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-        nearest = embeddings.search(vector, fetched, collection.generation)
-        there = {hit.key for hit in nearest.hits}
-        more = [document.key for document in ranked if document.key not in there]
-        if not more:
-            return nearest
-        others = embeddings.score(vector, more, collection.generation)
-        return DenseHits(nearest.hits + others.hits, max(nearest.unsearched, others.unsearched, key=len))
+        rankings = retrieval.collection_rankings
+        here = [index for index, ranking in enumerate(rankings) if ranking.collection.key == collection.key]
+        return embeddings.search(vector, fetched, collection.generation, words.keys[np.isin(words.rankings, here)])
 
-    def _near(
-        self,
-        collection: CollectionInfo,
-        hits: Sequence[DenseHit],
-        ranked: Sequence[RankedDocument],
-        excess: Mapping[str, float],
-    ) -> list[_Near]:
-        """The documents of hits, those ``ranked`` before or new ones."""
-        by_key = {document.key: document for document in ranked}
-        languages: Mapping[int, str] = {}
+    def _meanings(self, collection: CollectionInfo, near: Nearest, excess: Mapping[str, float]) -> MeaningRanking:
+        """Documents of one collection with their languages; they are not calibrated yet."""
+        keys, scores, _ = near
+        languages = np.full(len(keys), collection.languages[0] if collection.languages else collection.language, object)
+        similarities = scores - excess.get(languages[0], 0.0)
         if len(collection.languages) > 1:
-            languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in by_key])
-        default_language = collection.languages[0] if collection.languages else collection.language
-        near = []
-        for hit in hits:
-            document = by_key.get(hit.key) or RankedDocument(
-                collection, hit.key, languages.get(hit.key, default_language)
-            )
-            near.append((hit.score - excess.get(document.language, 0.0), document, hit))
-        return near
+            known = self._languages_by_keys(keys.tolist())
+            languages = np.array([known.get(key, languages[0]) for key in keys.tolist()], object)
+            similarities = scores - np.array([excess.get(language, 0.0) for language in languages])
+        return MeaningRanking(keys, np.full(len(keys), collection.key), languages, scores, similarities, similarities)
 
-    def maxsim(self, retrieval: Retrieval, most: int) -> dict[int, NDArray[np.float32]] | None:
-        """MaxSim (subwords,) of the first documents by key; NaN if a document's states are not kept.
+    def add_passages(self, retrieval: Retrieval) -> None:
+        """Find the best passages of the documents that dense search ranked."""
+        assert retrieval.encoded is not None
+        for collection, documents in retrieval.by_collection().items():
+            ranked = {
+                document.key: document
+                for document in documents
+                if document.dense is not None and document.dense.rank is not None
+            }
+            with suppress(NotFound, Unavailable):
+                for passage in self._dense.of(collection).passages(retrieval.encoded.vector, list(ranked)):
+                    ranked[passage.key].passage = passage
+
+    def maxsim(self, retrieval: Retrieval, most: int) -> NDArray[np.float32] | None:
+        """MaxSim (documents, subwords) of the first documents; NaN for one whose states are not kept.
 
         None if one of the collections does not keep states any more.
         """
         assert retrieval.encoded is not None
-        similarities: dict[int, NDArray[np.float32]] = {}
-        for collection, documents in retrieval.by_collection(most).items():
-            keys = [document.key for document in documents]
+        assert retrieval.codec is not None
+        documents = retrieval.documents[:most]
+        rows_of = {document.key: row for row, document in enumerate(documents)}
+        rows: list[int] = []
+        lengths: list[int] = []
+        codes: list[NDArray[np.uint8]] = []
+        for collection, chosen in retrieval.by_collection(most).items():
+            keys = [document.key for document in chosen]
             try:
-                answer = self._dense.of(collection).maxsim(retrieval.encoded, keys)
+                answer = self._dense.of(collection).state_codes(retrieval.encoded.vector, keys)
             except (NotFound, Unavailable):
                 return None
             if answer is None:
                 return None
-            note_unsearched(retrieval.degraded, STAGE, documents[0].collection, answer.unsearched)
-            similarities.update(zip(keys, answer.similarities, strict=True))
+            note_unsearched(retrieval.degraded, STAGE, chosen[0].collection, answer.unsearched)
+            rows += [rows_of[keys[row]] for row in answer.states.rows]
+            lengths += answer.states.lengths
+            codes.append(answer.states.codes)
+        similarities = np.full((len(documents), len(retrieval.encoded.states)), np.nan, np.float32)
+        if rows:
+            similarities[rows] = retrieval.codec.maxima(np.concatenate(codes), lengths, retrieval.encoded.states)
         return similarities
 
 
-def _add(retrieval: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
-    """Note the scores, those of the ``k`` nearest with their ranks; ``floor`` is the cosine of unrelated sentences."""
-    for rank, (similarity, document, hit) in enumerate(
-        sorted(near, key=lambda entry: (-entry[0], place_of(entry[1]))), 1
-    ):
-        document.dense = StageScore(hit.score, calibrate(similarity, floor), rank if rank <= k else None)
-        if rank <= k:
-            document.passage = hit
-        if document.bm25 is None:
-            document.score, document.first_stage = similarity, hit.score
-            retrieval.documents.append(document)
+def _in_order(found: Sequence[MeaningRanking], floor: float) -> MeaningRanking:
+    """All documents, the nearest first; ``floor`` is the cosine of unrelated sentences."""
+    if not found:
+        return NO_MEANINGS
+    keys, collections, languages, scores, similarities, _ = map(np.concatenate, zip(*found, strict=True))
+    joined = MeaningRanking(keys, collections, languages, scores, similarities, calibrate(similarities, floor))
+    order = np.lexsort((keys, collections, -similarities))
+    return joined.at(order)
 
 
 def _check_embedded(counts: Collection[Coverage]) -> None:

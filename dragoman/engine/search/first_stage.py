@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import ExitStack, suppress
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,20 +20,29 @@ from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
 from dragoman.engine.query.translation import Translated, translate
-from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore, note_unsearched
-from dragoman.indexes.bm25 import Hit
+from dragoman.engine.search.candidates import NO_WORDS, Candidates, WordRanking
+from dragoman.engine.search.ranked import (
+    CollectionRanking,
+    Permitted,
+    RankedDocument,
+    Retrieval,
+    StageScore,
+    note_unsearched,
+)
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
-from dragoman.indexes.lucene.joined_index import SearchedIndex
+from dragoman.indexes.lucene.queries import PreparedQuery, Scored, prepare
+from dragoman.indexes.lucene.searched_index import Question, SearchedIndex, score_documents_of_each, score_each
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Analysis
 
 STAGE = "first_stage"
 _STALE = "it lacks the latest changes, or it is of an earlier version and being built anew"
 
-LEAST_LINK = 0.2
-"""The least share of a group's attainable score that links a word to a document: about that of a probability of .05."""
-_TINY = 1e-9
+_FAULTS = (NotFound, Unavailable, IndexFault)
+"""What a collection may have that cannot be asked."""
+
+T = TypeVar("T")
 
 
 class FirstStage:
@@ -47,79 +56,84 @@ class FirstStage:
         """Rank the ``k`` best documents of all collections, with the names of the query kept whole.
 
         Raises:
+            Unavailable: as :meth:`find`.
+        """
+        words = self.find(retrieval, method, k)
+        rankings = retrieval.collection_rankings
+        for rank, (key, index, score, share) in enumerate(zip(*(column.tolist() for column in words), strict=True), 1):
+            ranking = rankings[index]
+            language = ranking.translated.language
+            document = RankedDocument(ranking.collection, key, language, share, score, ranking)
+            document.bm25 = StageScore(score, share, rank)
+            retrieval.documents.append(document)
+
+    def find(self, retrieval: Retrieval, method: str, k: int) -> WordRanking:
+        """The ``k`` best documents of all collections, and their rankings in ``retrieval``.
+
+        Raises:
             Unavailable: there are collections, but none can be searched now. In background work also: a required
                 index is not ready, or a required table is not served.
         """
         with retrieval.stage("translate"):
-            languages = sorted(retrieval.languages)
-            searched = {
-                language: [collection for collection in retrieval.collections if language in collection.languages]
-                for language in languages
-            }
-            sounds = {
-                language: Sounds(language, partial(self._sounding, searched[language], language))
-                for language in languages
-            }
-            translations = {
-                language: self._translate(retrieval, method, language, sounds[language]) for language in languages
-            }
-        for language_sounds in sounds.values():
-            retrieval.truncated += language_sounds.truncated
-            retrieval.degraded += language_sounds.degraded
+            translations = self._translations(retrieval, method)
         degraded = without_tables(retrieval.query.language, translations.values(), retrieval.snapshot)
         with retrieval.stage(STAGE):
-            rankings = self._rank_collections(retrieval, translations, k, degraded)
-            scores = [dict(ranking.ranking.hits) for ranking in rankings]
-            merged = merge_by_share(
-                [(index, ranking.ranking) for index, ranking in enumerate(rankings)],
-                lambda index: rankings[index].collection.key,
-                k,
+            scored = self._rank_collections(retrieval, translations, k, degraded)
+            sources, inside, shares = merge_by_share(
+                [(ranking.collection.key, one.keys, one.scores, one.attainable) for ranking, one in scored], k
             )
-            retrieval.documents = [
-                _document(rankings[index], key, StageScore(scores[index][key], share, rank))
-                for rank, (index, key, share) in enumerate(merged, 1)
-            ]
-        retrieval.translations, retrieval.collection_rankings = list(translations.values()), rankings
+        retrieval.translations = list(translations.values())
+        retrieval.collection_rankings = [ranking for ranking, _ in scored]
         retrieval.degraded += degraded
+        if not scored:
+            return NO_WORDS
+        starts = np.cumsum([0, *(len(one.keys) for _, one in scored)])[sources] + inside
+        keys, scores = (np.concatenate(column)[starts] for column in zip(*(one[:2] for _, one in scored), strict=True))
+        return WordRanking(keys, sources, scores, shares)
 
-    def match(self, retrieval: Retrieval) -> None:
-        """Compare all documents with the words of the query, those that BM25 did not rank as well.
+    def match(self, retrieval: Retrieval, candidates: Candidates) -> None:
+        """Compare all candidates with the words of the query, those that BM25 did not rank as well.
 
         What cannot be compared now is added to ``degraded``.
 
         Raises:
             Unavailable: in background work, an index is not ready.
         """
-        by_collection = retrieval.by_collection()
-        faults: dict[int, Degraded] = {}
-        for ranking in retrieval.collection_rankings:
-            documents, query = by_collection.get(ranking.collection.key, ()), ranking.translated.query
-            if not documents:
-                continue
-            try:
-                with self._indexes.of(ranking.collection.key).use() as index:
-                    keys = [document.key for document in documents]
-                    parts = index.parts(query, ranking.translated.language, keys, ranking.translated.bm25)
-            except (NotFound, Unavailable, IndexFault) as fault:
-                if in_background() and not isinstance(fault, NotFound):
-                    raise
-                error = classify(fault) or Unavailable(without_folders(str(fault)))
-                reason = f"collection '{ranking.collection.name}': hits of dense search have no words compared: {error}"
-                faults[ranking.collection.key] = Degraded.of(
-                    STAGE, reason, error.error_type, ranking.collection.name, 1.0
-                )
-                continue
-            note_unsearched(retrieval.degraded, STAGE, ranking.collection, parts.unsearched)
-            totals, linked = parts.totals.tolist(), parts.scores >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
-            for row in np.flatnonzero(parts.totals).tolist():
-                document = documents[row]
-                document.linked = linked[row]
-                if document.bm25 is None:
-                    document.collection_ranking, document.bm25 = (
-                        ranking,
-                        StageScore(totals[row], totals[row] / ranking.ranking.attainable),
-                    )
-        retrieval.degraded.extend(faults.values())
+        asked = [
+            (index, ranking, places)
+            for index, ranking in enumerate(retrieval.collection_rankings)
+            if len(places := np.flatnonzero(candidates.collections == ranking.collection.key))
+        ]
+        keys = [candidates.keys[places] for _, _, places in asked]
+        answers, faults = self._ask(
+            [(ranking.collection, ranking.query) for _, ranking, _ in asked],
+            lambda questions, chosen: score_documents_of_each(questions, [keys[place] for place in chosen]),
+        )
+        for place, (index, ranking, places) in enumerate(asked):
+            if (parts := answers.get(place)) is not None:
+                note_unsearched(retrieval.degraded, STAGE, ranking.collection, parts.unsearched)
+                candidates.add_words(index, ranking, places, parts)
+        for name, fault in faults.items():
+            effect = f"collection '{name}': hits of dense search have no words compared"
+            retrieval.degraded.append(_degradation(name, effect, fault))
+
+    def _translations(self, retrieval: Retrieval, method: str) -> dict[str, Translated]:
+        """The query in all languages of the collections."""
+        languages = sorted(retrieval.languages)
+        searched = {
+            language: [collection for collection in retrieval.collections if language in collection.languages]
+            for language in languages
+        }
+        sounds = {
+            language: Sounds(language, partial(self._sounding, searched[language], language)) for language in languages
+        }
+        translations = {
+            language: self._translate(retrieval, method, language, sounds[language]) for language in languages
+        }
+        for language_sounds in sounds.values():
+            retrieval.truncated += language_sounds.truncated
+            retrieval.degraded += language_sounds.degraded
+        return translations
 
     def _translate(self, retrieval: Retrieval, method: str, language: str, sounds: Sounds) -> Translated:
         """Translate a query. What it asks of indexes in parts is asked at once, after a translation without that."""
@@ -143,55 +157,107 @@ class FirstStage:
 
     def _rank_collections(
         self, retrieval: Retrieval, translations: Mapping[str, Translated], k: int, degraded: list[Degraded]
-    ) -> list[CollectionRanking]:
-        rankings: list[CollectionRanking] = []
-        faults: list[ServiceError] = []
-        for collection in check_each(retrieval.collections):
-            try:
-                permitted_keys = None if retrieval.permitted is None else retrieval.permitted.get(collection.key, ())
-                queries = [translations[language] for language in collection.languages]
-                rankings += self._rank_languages(collection, queries, k, permitted_keys, degraded)
-            except (NotFound, Unavailable, IndexFault) as fault:
-                if in_background() and not isinstance(fault, NotFound):
-                    raise
-                error = classify(fault) or Unavailable(without_folders(str(fault)))
-                faults.append(error)
-                reason = f"collection '{collection.name}' was not searched: {error}"
-                degraded.append(Degraded.of(STAGE, reason, error.error_type, collection.name, 1.0))
+    ) -> list[tuple[CollectionRanking, Scored]]:
+        """The rankings that have hits, by collection and language."""
+        asked = [(info, translations[language]) for info in retrieval.collections for language in info.languages]
+        queries = [(info, prepare(one.query, one.language, one.bm25)) for info, one in asked]
+        answers, faults = self._ask(queries, lambda questions, _: score_each(questions, k))
+        found: list[tuple[CollectionRanking, Scored]] = []
+        for place, ((info, translated), (_, query)) in enumerate(zip(asked, queries, strict=True)):
+            if (answer := answers.get(place)) is not None and len(answer.keys):
+                statistics = answer.statistics(query.terms)
+                found.append((CollectionRanking(info, translated, query, answer.attainable, statistics), answer))
+        unsearched: dict[str, Sequence[Unsearched]] = {
+            asked[place][0].name: answer.unsearched for place, answer in answers.items() if answer.unsearched
+        }
+        if retrieval.permitted is not None:
+            found = self._permitted_of(found, retrieval.permitted, k, unsearched, faults)
+        self._note_faults(retrieval.collections, unsearched, faults, degraded)
+        return found
+
+    def _permitted_of(
+        self,
+        rankings: Sequence[tuple[CollectionRanking, Scored]],
+        permitted: Permitted,
+        k: int,
+        unsearched: dict[str, Sequence[Unsearched]],
+        faults: dict[str, Exception],
+    ) -> list[tuple[CollectionRanking, Scored]]:
+        """The rankings of those documents that may be found, without those that have none."""
+        keys = [np.array(permitted.get(ranking.collection.key, ()), np.int64) for ranking, _ in rankings]
+        answers, more = self._ask(
+            [(ranking.collection, ranking.query) for ranking, _ in rankings],
+            lambda questions, chosen: score_documents_of_each(questions, [keys[place] for place in chosen]),
+        )
+        faults |= more
+        found = []
+        for place, parts in answers.items():
+            ranking, scored = rankings[place]
+            matching = np.flatnonzero(parts.totals)
+            totals = parts.totals[matching].astype(np.float64)
+            best = np.lexsort((keys[place][matching], -totals))[:k]
+            if len(best):
+                found.append((ranking, scored._replace(keys=keys[place][matching][best], scores=totals[best])))
+            if parts.unsearched:
+                unsearched[ranking.collection.name] = parts.unsearched
+        return found
+
+    def _note_faults(
+        self,
+        collections: Sequence[CollectionInfo],
+        unsearched: Mapping[str, Sequence[Unsearched]],
+        faults: Mapping[str, Exception],
+        degraded: list[Degraded],
+    ) -> None:
+        """Say what was not searched, and what is out of date.
+
+        Raises:
+            Unavailable: nothing was searched; or, in background work, not everything was.
+        """
+        for collection in collections:
+            if (fault := faults.get(collection.name)) is not None:
+                effect = f"collection '{collection.name}' was not searched"
+                degraded.append(_degradation(collection.name, effect, fault))
                 continue
+            note_unsearched(degraded, STAGE, collection, unsearched.get(collection.name, ()))
             if collection.index_state == IndexState.STALE:
                 reason = f"collection '{collection.name}': the index is stale: {_STALE}"
                 if in_background():
                     raise Unavailable(reason)
                 degraded.append(Degraded.of(STAGE, reason, "stale_index", collection.name))
-        if faults and len(faults) == len(retrieval.collections):
-            raise faults[0]
-        return rankings
+        if faults and len(faults) == len(collections):
+            raise _error(next(iter(faults.values())))
 
-    def _rank_languages(
+    def _ask(
         self,
-        collection: CollectionInfo,
-        translations: Sequence[Translated],
-        k: int,
-        permitted: Sequence[int] | None,
-        degraded: list[Degraded],
-    ) -> list[CollectionRanking]:
-        rankings = []
-        unsearched: Sequence[Unsearched] = ()
-        with self._indexes.of(collection.key).use() as index:
-            for translated in check_each(translations):
-                query, language = translated.query, translated.language
-                ranking, statistics = index.rank_with_statistics(query, language, k, translated.bm25)
-                if len(ranking.unsearched) > len(unsearched):
-                    unsearched = ranking.unsearched
-                if permitted is not None and ranking.hits:
-                    hits, without = _best(index, translated, permitted, k)
-                    ranking = replace(ranking, hits=hits)
-                    unsearched = max(unsearched, without, key=len)
-                if ranking.hits:
-                    rankings.append(CollectionRanking(collection, translated, ranking, statistics))
-        note_unsearched(degraded, STAGE, collection, unsearched)
-        return rankings
+        queries: Sequence[tuple[CollectionInfo, PreparedQuery]],
+        ask: Callable[[list[Question], list[int]], list[T | Exception]],
+    ) -> tuple[dict[int, T], dict[str, Exception]]:
+        """The answers to queries by their places, and the faults of collections that cannot be asked, by name.
+
+        ``ask`` gets the questions, and the places of their queries.
+        """
+        faults: dict[str, Exception] = {}
+        answers: dict[int, T] = {}
+        with ExitStack() as all_uses:
+            uses: dict[str, tuple[ExitStack, SearchedIndex]] = {}
+            for collection in check_each({info.name: info for info, _ in queries}.values()):
+                use = all_uses.enter_context(ExitStack())
+                try:
+                    uses[collection.name] = use, use.enter_context(self._indexes.of(collection.key).use())
+                except _FAULTS as fault:
+                    faults[collection.name] = fault
+            chosen = [place for place, (info, _) in enumerate(queries) if info.name in uses]
+            questions = [(uses[queries[place][0].name][1], queries[place][1]) for place in chosen]
+            for place, answer in zip(chosen, ask(questions, chosen), strict=True):
+                if isinstance(answer, Exception):
+                    faults[queries[place][0].name] = answer
+                else:
+                    answers[place] = answer
+            for name in faults.keys() & uses:
+                with suppress(*_FAULTS), uses[name][0]:
+                    raise faults[name]  # so that whoever opened the index learns of it
+        return {place: answer for place, answer in answers.items() if queries[place][0].name not in faults}, faults
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
         """The index terms of collections with documents in ``language`` that sound like ``term``."""
@@ -211,16 +277,17 @@ class FirstStage:
         return False
 
 
-def _document(ranking: CollectionRanking, key: int, bm25: StageScore) -> RankedDocument:
-    return RankedDocument(ranking.collection, key, ranking.translated.language, bm25.share, bm25.score, ranking, bm25)
+def _error(fault: Exception) -> ServiceError:
+    return classify(fault) or Unavailable(without_folders(str(fault)))
 
 
-def _best(
-    index: SearchedIndex, translated: Translated, keys: Sequence[int], k: int
-) -> tuple[list[Hit], Sequence[Unsearched]]:
-    """The ``k`` best of these documents, the first of equal ones by key, and the parts that did not answer."""
-    if not keys:
-        return [], ()
-    parts = index.parts(translated.query, translated.language, keys, translated.bm25)
-    ranked = sorted((-total, key) for total, key in zip(parts.totals.tolist(), keys, strict=True) if total > 0)
-    return [Hit(key, -total) for total, key in ranked[:k]], parts.unsearched
+def _degradation(collection: str, effect: str, fault: Exception) -> Degraded:
+    """What a search says of a collection that could not be asked.
+
+    Raises:
+        Exception: the fault, in background work, which waits for the collection.
+    """
+    if in_background() and not isinstance(fault, NotFound):
+        raise fault
+    error = _error(fault)
+    return Degraded.of(STAGE, f"{effect}: {error}", error.error_type, collection, 1.0)

@@ -8,7 +8,8 @@ the query come from the pass that makes its vector, so that no text is read here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +23,16 @@ DEPTH = 50
 """Documents that are compared; the others follow them."""
 
 
-def reorder(retrieval: Retrieval, similarities: Mapping[int, NDArray[np.float32]], weight: float) -> None:
-    """Order the documents by fused score and match; ``similarities`` are MaxSim (subwords,) by key, NaN if not known.
+def reorder(retrieval: Retrieval, similarities: NDArray[np.float32], weight: float) -> None:
+    """Order the documents by fused score and match; ``similarities`` are MaxSim (documents, subwords) of the first
+    :data:`DEPTH`, NaN if not known.
 
     Those that were not compared follow, with scores as if they had the least match of those that were.
     """
     head, tail = retrieval.documents[:DEPTH], retrieval.documents[DEPTH:]
     if not head or retrieval.encoded is None:
         return
-    maxsim = np.array([similarities[document.key] for document in head], np.float64)
-    match = matches(maxsim, _links(head, retrieval.encoded), retrieval.encoded.weights)
+    match = matches(similarities.astype(np.float64), _links(head, retrieval.encoded), retrieval.encoded.weights)
     scores = (np.array([document.score for document in head]) + weight * match) / (1 + weight)
     share = 1 / (1 + weight)
     for document, document_match, score in zip(head, match.tolist(), scores.tolist(), strict=True):
@@ -49,17 +50,15 @@ def reorder(retrieval: Retrieval, similarities: Mapping[int, NDArray[np.float32]
 def _links(documents: Sequence[RankedDocument], query: EncodedQuery) -> NDArray[np.float64]:
     """What the links of the word of each subword of the query to each document count (documents, subwords)."""
     links = np.zeros((len(documents), len(query.weights)))
-    values_of_rankings: dict[int, NDArray[np.float64]] = {}
-    for row, document in enumerate(check_each(documents)):
-        if (
-            document.linked is None
-            or document.collection_ranking is None
-            or not document.collection_ranking.translated.foreign
-        ):
-            continue
-        if id(document.collection_ranking) not in values_of_rankings:
-            values_of_rankings[id(document.collection_ranking)] = _values(document.collection_ranking, query)
-        links[row] = (values_of_rankings[id(document.collection_ranking)] * document.linked).max(1, initial=0)
+    rows_of_rankings: dict[int, list[int]] = {}
+    for row, document in enumerate(documents):
+        ranking = document.collection_ranking
+        if document.linked is not None and ranking is not None and ranking.translated.foreign:
+            rows_of_rankings.setdefault(id(ranking), []).append(row)
+    for rows in check_each(rows_of_rankings.values()):
+        ranking, linked = documents[rows[0]].collection_ranking, np.array([documents[row].linked for row in rows])
+        if ranking is not None and linked.size:
+            links[rows] = (linked[:, None] * _values(ranking, query)).max(2)
     return links
 
 
@@ -67,13 +66,9 @@ def _values(ranking: CollectionRanking, query: EncodedQuery) -> NDArray[np.float
     """What a link counts, for each subword of the query and each group (subwords, groups); 0 outside of its word."""
     translated = ranking.translated
     glossaries = translated.view.glossaries if translated.view is not None else frozenset()
-    words = np.stack(
-        [
-            inside(query.offsets, [(group.start, group.end), *group.repeated]).any(1)
-            for group in translated.query.groups
-        ],
-        axis=1,
-    )
+    places = [[(group.start, group.end), *group.repeated] for group in translated.query.groups]
+    firsts = np.cumsum([0, *map(len, places)])[:-1]
+    words = np.logical_or.reduceat(inside(query.offsets, list(chain.from_iterable(places))), firsts, axis=1)
     values = [
         GLOSSARY if any(alternative.origin in glossaries for alternative in group.alternatives) else LINKED
         for group in translated.query.groups

@@ -27,9 +27,10 @@ from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.response import Hit, RerankUsed
 from dragoman.engine.search.room import Room
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
+from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.indexes.explanation import Statistics
+from dragoman.indexes.lucene.queries import PreparedQuery
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Token
 
@@ -43,7 +44,10 @@ class CollectionRanking:
 
     collection: CollectionInfo
     translated: Translated
-    ranking: Ranking
+    query: PreparedQuery
+    """The translated query, as indexes take it."""
+    attainable: float
+    """The maximal attainable score of the query."""
     statistics: Statistics
 
 
@@ -121,7 +125,10 @@ class Retrieval:
     encoding: Future[EncodedQuery] | None = None
     """The query on its way through the encoder, where that was begun ahead."""
     encoded: EncodedQuery | None = None
-    """The query for late interaction; None if a collection does not keep the states of subwords."""
+    """The query as the encoder has it, if dense search ran."""
+    codec: StateCodec | None = None
+    """How the states of documents' subwords are coded; None if they are not compared with the query's: a collection
+    does not keep them."""
     documents: list[RankedDocument] = field(default_factory=list)
     reranked: RerankUsed | None = None
     """How the documents were reranked; None if they were not."""

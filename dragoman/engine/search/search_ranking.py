@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.core.stages import optional
+from dragoman.engine.search.candidates import NO_MEANINGS, NO_WORDS, Candidates, MeaningRanking, WordRanking
 from dragoman.engine.search.dense_stage import STAGE, DenseStage
 from dragoman.engine.search.first_stage import STAGE as BM25_STAGE
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.late import DEPTH as LATE_DEPTH
 from dragoman.engine.search.late import reorder
-from dragoman.engine.search.ranked import RankedDocument, Retrieval, place_of
+from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.settings import Settings
 from dragoman.indexes.fusion import RRF_K, convex, rrf
 
@@ -57,14 +61,28 @@ class SearchRanking:
         else:
             self._first_stage.rank(retrieval, method, k)
         del retrieval.documents[k:]
+        if retrieval.encoded is not None:
+            self._dense.add_passages(retrieval)
 
     def _hybrid(self, retrieval: Retrieval, k: int) -> None:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
         further = DEPTH_A_LANGUAGE * max(0, len(retrieval.languages) - 1)
         depth = max(k, min(FUSION_DEPTH + further, MOST_FUSED))
+        words, meanings = self._both_rankings(retrieval, depth)
+        with retrieval.stage(BM25_STAGE):
+            candidates = Candidates.join(retrieval, words, meanings, depth)
+            self._first_stage.match(retrieval, candidates)
+            scores = self._fuse(retrieval, candidates, self._weight)
+            retrieval.documents = candidates.best(retrieval, scores, max(k, LATE_DEPTH))
+        retrieval.seconds[BM25_STAGE] += retrieval.seconds["dense"]
+        if self._late_weight and retrieval.codec is not None:
+            self._reorder(retrieval)
+
+    def _both_rankings(self, retrieval: Retrieval, depth: int) -> tuple[WordRanking, MeaningRanking]:
         unmatched: ServiceError | None = None
+        words, meanings = NO_WORDS, NO_MEANINGS
         try:
-            self._first_stage.rank(retrieval, "psq", depth)
+            words = self._first_stage.find(retrieval, "psq", depth)
         except Unavailable as fault:
             if in_background():
                 raise
@@ -74,7 +92,7 @@ class SearchRanking:
             retrieval.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
         try:
             with retrieval.stage("dense"), optional():
-                self._dense.rank(retrieval, depth)
+                meanings = self._dense.find(retrieval, depth, words)
         except (ClientDisconnected, DeadlinePassed, WorkCancelled):
             raise
         except Exception as fault:
@@ -84,15 +102,7 @@ class SearchRanking:
                 raise
             retrieval.ranked_by = "psq"
             retrieval.degraded.append(_without_dense(fault))
-        with retrieval.stage(BM25_STAGE):
-            self._first_stage.match(retrieval)
-            fused = self._fuse(retrieval, self._weight)
-        retrieval.documents = [document for document, _ in fused]
-        for document, score in fused:
-            document.score = document.first_stage = score
-        retrieval.seconds[BM25_STAGE] += retrieval.seconds["dense"]
-        if self._late_weight and retrieval.encoded is not None:
-            self._reorder(retrieval)
+        return words, meanings
 
     def _reorder(self, retrieval: Retrieval) -> None:
         """Late interaction, if there is time for it."""
@@ -115,45 +125,27 @@ def _without_dense(fault: Exception) -> Degraded:
     return Degraded.of(STAGE, f"hits are ranked by BM25 alone: {reason}", cause)
 
 
-Fused = list[tuple[RankedDocument, float]]
-"""Documents with their fused scores, best first."""
-
-
-def _by_scores(retrieval: Retrieval, weight: float) -> Fused:
+def _by_scores(retrieval: Retrieval, candidates: Candidates, weight: float) -> NDArray[np.float64]:
     """The convex combination of the shares of the attainable BM25 scores and the calibrated cosines."""
     untranslated = {
         translated.language for translated in retrieval.translations if translated.foreign and translated.view is None
     }
     most = max(weight, UNTRANSLATED_WEIGHT) if weight else weight
-    shares: dict[RankedDocument, float] = {}
-    near: dict[RankedDocument, float] = {}
-    weights: dict[RankedDocument, float] = {}
-    for document in retrieval.documents:
-        if document.dense is not None:
-            weights[document] = document.dense.weight = most if document.language in untranslated else weight
-            near[document] = document.dense.share
-        if document.bm25 is not None:
-            document.bm25.weight = 1 - weights.get(document, 0.0)
-            shares[document] = document.bm25.share
-    return convex(shares, near, weights.__getitem__, place_of)
+    weights = np.full(len(candidates.keys), weight)
+    if untranslated and most != weight:
+        weights[[language in untranslated for language in candidates.languages]] = most
+    weights[np.isnan(candidates.dense.scores)] = 0.0
+    candidates.dense.weights, candidates.bm25.weights = weights, 1 - weights
+    return convex(candidates.bm25.shares, candidates.dense.shares, weights)
 
 
-def _by_ranks(retrieval: Retrieval, weight: float) -> Fused:
-    """Weighted reciprocal rank fusion."""
-    by_words = [
-        (document, document.bm25)
-        for document in retrieval.documents
-        if document.bm25 is not None and document.bm25.rank is not None
-    ]
-    by_meaning = [
-        (document, document.dense)
-        for document in retrieval.documents
-        if document.dense is not None and document.dense.rank is not None
-    ]
-    by_meaning.sort(key=lambda pair: pair[1].rank or 0)
-    weights = [1 - weight, weight]
-    for ranking, ranking_weight in zip((by_words, by_meaning), weights, strict=True):
-        for rank, (_, score) in enumerate(ranking, 1):
-            score.share, score.weight = 1 / (RRF_K + rank), ranking_weight
-    ranked = [[document for document, _ in ranking] for ranking in (by_words, by_meaning)]
-    return rrf(ranked, place_of, weights=weights)
+def _by_ranks(retrieval: Retrieval, candidates: Candidates, weight: float) -> NDArray[np.float64]:
+    """Weighted reciprocal rank fusion; NaN for a document that is in neither ranking."""
+    stages, weights = (candidates.bm25, candidates.dense), (1 - weight, weight)
+    for stage, of_stage in zip(stages, weights, strict=True):
+        ranked = ~np.isnan(stage.ranks)
+        stage.shares[ranked] = 1 / (RRF_K + stage.ranks[ranked])
+        stage.weights[ranked] = of_stage
+    scores = rrf([stage.ranks for stage in stages], weights)
+    scores[np.isnan(candidates.bm25.ranks) & np.isnan(candidates.dense.ranks)] = np.nan
+    return scores

@@ -20,7 +20,7 @@ from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.installation import needed_for
 from dragoman.lexicon.text.passages import Span
 
-__all__ = ["DenseHit", "DenseIndex", "Embedded"]
+__all__ = ["DenseHit", "DenseIndex", "Embedded", "Nearest", "StateCodes"]
 
 _SPARE_SLOTS = 1024
 _MIN_FETCHED = 64
@@ -32,6 +32,8 @@ _COMPARED_SUBWORDS = 200
 """The second one is compared only if the two have at most so many."""
 
 Vectors = NDArray[np.float32]
+Keys = NDArray[np.int64]
+_NO_KEYS: Keys = np.zeros(0, np.int64)
 
 
 class Embedded(NamedTuple):
@@ -67,6 +69,32 @@ class DenseHit(NamedTuple):
     sentence: Span
 
 
+class Nearest(NamedTuple):
+    """Documents and the inner products of their best passages: arrays (documents,)."""
+
+    keys: Keys
+    scores: NDArray[np.float64]
+    generations: Keys
+
+    def at(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Nearest:
+        """Those at some places."""
+        return Nearest(self.keys[places], self.scores[places], self.generations[places])
+
+
+NONE = Nearest(_NO_KEYS, np.zeros(0), _NO_KEYS)
+
+
+class StateCodes(NamedTuple):
+    """The coded states of some documents' subwords, of each those of the passages that are compared with a query."""
+
+    rows: list[int]
+    """Which of the documents each is, by its place in the question; those without subwords are left out."""
+    lengths: list[int]
+    """The number of subwords of each, at least 1."""
+    codes: NDArray[np.uint8]
+    """(subwords, size) of all documents, one after the other."""
+
+
 class DenseIndex:
     """The vectors of one collection, in memory. Thread-safe."""
 
@@ -85,13 +113,13 @@ class DenseIndex:
         self._flat = faiss.IndexFlatIP(self.width)
         self._index = faiss.IndexIDMap(self._flat)
         self._keys = array("q")
+        self._generations = array("q")
         self._starts = array("q")
         self._ends = array("q")
         self._sentences = Sentences(self.width)
         self._states = PassageRows(self._codec.size) if self._codec is not None else None
         self._state_count = 0
-        self._positions: NDArray[np.int64] | None = None
-        """The ids of the passages in FAISS's order, which is ascending; None if they have changed."""
+        self._passages: _Passages | None = None
 
     def __len__(self) -> int:
         """The number of passages."""
@@ -168,7 +196,7 @@ class DenseIndex:
             if passages:
                 removed = np.concatenate(passages)
                 self._index.remove_ids(faiss.IDSelectorBatch(removed))
-                self._positions = None
+                self._passages = None
                 if self._states is not None:
                     self._state_count -= int(self._states.counts(removed.tolist()).sum())
             if len(self._keys) > 2 * len(self) + _SPARE_SLOTS:
@@ -181,54 +209,52 @@ class DenseIndex:
         Raises:
             ValueError: if ``k`` is below 1 or the vector has another width.
         """
+        with self._lock:
+            return self.score(vector, self.nearest(vector, k)[0].keys.tolist())
+
+    def nearest(self, vector: Vectors, k: int, others: Keys = _NO_KEYS) -> tuple[Nearest, Nearest]:
+        """The documents of :meth:`search`, and further ones by their keys, those of ``others`` that have passages.
+
+        Raises:
+            ValueError: as :meth:`search`.
+        """
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
         if vector.shape != (self.width,):
             raise ValueError(f"the query vector has shape {vector.shape}, not ({self.width},)")
-        import faiss
-
-        faiss.omp_set_num_threads(1)  # per thread; one query does not repay a thread pool
-        query = np.ascontiguousarray(vector, dtype=np.float32)[None]
         with self._lock:
-            total, fetched = len(self), min(len(self), max(4 * k, _MIN_FETCHED))
-            while True:
-                if not fetched:
-                    return []
-                scores, nearest = self._index.search(query, fetched)
-                best = self._score(vector, nearest[0])
-                # documents tied with the last one may follow the fetched passages
-                if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1] + _ROUNDING):
-                    return self._hits(vector, best[:k])
-                fetched = min(total, 4 * fetched)
+            passages, scores, best = self._search(vector, k)
+            found = passages.nearest(best[:k], scores)
+            further = others[~np.isin(others, found.keys)].tolist()
+            return found, self._best_of(vector, further).nearest if further else NONE
 
     def score(self, vector: Vectors, keys: Iterable[int]) -> list[DenseHit]:
-        """Documents by their keys, with the inner products of their best passages; without those that have none."""
-        with self._lock:
-            present = [(key, self._documents[key][1]) for key in keys if key in self._documents]
-            ids = np.array([id for _, passages in present for id in passages], np.int64)
-            if not len(ids):
-                return []
-            return self._hits(vector, self._score(vector, ids))
+        """Documents by their keys, with the inner products of their best passages, best first, ties by ascending key.
 
-    def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors | None:
-        """MaxSim (keys, subwords): the largest inner product of a query's unit ``states`` with a document's coded ones.
-
-        The states are (subwords, width). Of a document with many passages, the best ones by the query's ``vector``
-        (width,) are compared. A row is NaN for a document that is not there or has no subwords. None if states are
-        not kept.
+        Those that have none are left out.
         """
-        maxima = np.full((len(keys), len(states)), np.nan, np.float32)
         with self._lock:
-            codec = self._codec
-            if self._states is None or codec is None:
+            best = self._best_of(vector, keys)
+            sentences = self._sentences.best(best.ids, vector)
+            hits = []
+            for id, score, sentence in zip(best.ids, best.nearest.scores.tolist(), sentences, strict=True):
+                span = (self._starts[id], self._ends[id])
+                hits.append(DenseHit(self._keys[id], score, self._generations[id], *span, sentence or span))
+            return hits
+
+    def state_codes(self, vector: Vectors, keys: Sequence[int]) -> StateCodes | None:
+        """The coded states of documents' subwords; of one with many passages those of the best ones by ``vector``.
+
+        None if states are not kept.
+        """
+        with self._lock:
+            if self._states is None:
                 return None
             chosen = self._passages_to_compare(vector, keys, self._states)
             codes = self._states.rows([passage for passages in chosen for passage in passages])
             lengths = [sum(self._states.run(passage)[1] for passage in passages) for passages in chosen]
         rows = [row for row, length in enumerate(lengths) if length]
-        if rows and len(states):
-            maxima[rows] = codec.maxima(codes, [lengths[row] for row in rows], states)
-        return maxima
+        return StateCodes(rows, [lengths[row] for row in rows], codes)
 
     def _passages_to_compare(self, vector: Vectors, keys: Sequence[int], states: PassageRows) -> list[Sequence[int]]:
         """The passages of each document that are compared subword by subword."""
@@ -236,24 +262,9 @@ class DenseIndex:
         several = [id for ids in passages if len(ids) > 1 for id in ids]
         if not several:
             return list(passages)
-        rows = self._rows()[np.searchsorted(self._ids(), np.array(several, np.int64))]
+        rows = self._rows()[np.searchsorted(self._order().ids, np.array(several, np.int64))]
         scores = dict(zip(several, _inner_products(rows, vector).tolist(), strict=True))
         return [_nearest(ids, scores, states) if len(ids) > 1 else ids for ids in passages]
-
-    def _hits(self, vector: Vectors, best: Sequence[tuple[int, float, int]]) -> list[DenseHit]:
-        sentences = self._sentences.best([id for _, _, id in best], vector)
-        hits = []
-        for (key, score, id), sentence in zip(best, sentences, strict=True):
-            span = (self._starts[id], self._ends[id])
-            hits.append(DenseHit(key, score, self._documents[key][0], *span, sentence or span))
-        return hits
-
-    def _ids(self) -> NDArray[np.int64]:
-        import faiss
-
-        if self._positions is None:
-            self._positions = faiss.vector_to_array(self._index.id_map)
-        return self._positions
 
     def _rows(self) -> Vectors:
         """The vectors (passages, width) in FAISS's memory."""
@@ -263,19 +274,45 @@ class DenseIndex:
         flat: Vectors = faiss.rev_swig_ptr(self._flat.get_xb(), size) if size else np.zeros(0, np.float32)
         return flat.reshape(-1, self.width)
 
-    def _score(self, vector: Vectors, ids: NDArray[np.int64]) -> list[tuple[int, float, int]]:
-        """The documents of passages: each one's key with the score and id of its best passage, best first.
+    def _order(self) -> _Passages:
+        """The passages in FAISS's order, that of their ids."""
+        import faiss
+
+        if self._passages is None:
+            ids = faiss.vector_to_array(self._index.id_map)
+            keys, generations = (np.array(part, np.int64)[ids] for part in (self._keys, self._generations))
+            self._passages = _Passages(ids, keys, generations)
+        return self._passages
+
+    def _search(self, vector: Vectors, k: int) -> tuple[_Passages, Vectors, Keys]:
+        """Passages with the ``k`` best documents, the products of each, and the best ones of each document in order.
 
         FAISS computes several products at a time, and rounds them by how many there are; here each is by itself.
         """
-        scores = _inner_products(self._rows()[np.searchsorted(self._ids(), ids)], vector)
-        best: dict[int, tuple[float, int]] = {}
-        for score, id in zip(scores.tolist(), ids.tolist(), strict=True):
-            key = self._keys[id]
-            previous = best.get(key)
-            if previous is None or (score, -id) > (previous[0], -previous[1]):
-                best[key] = (score, id)
-        return sorted(((key, score, id) for key, (score, id) in best.items()), key=lambda hit: (-hit[1], hit[0]))
+        import faiss
+
+        faiss.omp_set_num_threads(1)  # per thread; one query does not repay a thread pool
+        query = np.ascontiguousarray(vector, dtype=np.float32)[None]
+        order, total, fetched = self._order(), len(self), max(4 * k, _MIN_FETCHED)
+        while fetched < total:
+            rounded, places = self._flat.search(query, fetched)
+            passages = order.at(np.sort(places[0]))
+            scores = _inner_products(self._rows()[np.sort(places[0])], vector)
+            best = passages.best(scores)
+            # documents tied with the last one may follow the fetched passages
+            if len(best) >= k and scores[best[k - 1]] > rounded[0, -1] + _ROUNDING:
+                return passages, scores, best
+            fetched *= 4
+        scores = _inner_products(self._rows(), vector)
+        return order, scores, order.best(scores)
+
+    def _best_of(self, vector: Vectors, keys: Iterable[int]) -> _Best:
+        """Documents by their keys, best first, each with its best passage."""
+        ids = np.array([id for key in keys if key in self._documents for id in self._documents[key][1]], np.int64)
+        places = np.searchsorted(self._order().ids, np.unique(ids))
+        passages, scores = self._order().at(places), _inner_products(self._rows()[places], vector)
+        best = passages.best(scores)
+        return _Best(passages.ids[best].tolist(), passages.nearest(best, scores))
 
     def _add(self, documents: Iterable[Embedded]) -> None:
         vectors: list[Vectors] = []
@@ -284,6 +321,7 @@ class DenseIndex:
             start = len(self._keys)
             for low, high in document.spans:
                 self._keys.append(document.key)
+                self._generations.append(document.generation)
                 self._starts.append(low)
                 self._ends.append(high)
             ids = range(start, len(self._keys))
@@ -299,7 +337,7 @@ class DenseIndex:
         if len(self._keys) > first:
             stacked = np.ascontiguousarray(np.concatenate(vectors), dtype=np.float32)
             self._index.add_with_ids(stacked, np.arange(first, len(self._keys), dtype=np.int64))
-            self._positions = None
+            self._passages = None
 
     def _compact(self) -> None:
         """Renumber the passages, which frees the ids of replaced documents."""
@@ -313,7 +351,7 @@ class DenseIndex:
         with self._lock:
             present = [(key, *self._documents[key]) for key in keys if key in self._documents]
             chosen = np.array([id for _, _, ids in present for id in ids], np.int64)
-            rows = self._rows()[np.searchsorted(self._ids(), chosen)]
+            rows = self._rows()[np.searchsorted(self._order().ids, chosen)]
             ends = np.cumsum([0, *(len(ids) for _, _, ids in present)]).tolist()
             return [
                 self._copy_document(key, generation, ids, rows[start:end])
@@ -329,6 +367,37 @@ class DenseIndex:
             counts, codes = self._states.counts(ids).tolist(), self._states.rows(ids)
         sentence_codes = self._sentences.codes(ids)
         return Embedded(key, generation, spans, vectors, sentences, sentence_codes, counts, codes)
+
+
+class _Passages(NamedTuple):
+    """Passages in the order of their ids, each with the key and the generation of its document: arrays (passages,)."""
+
+    ids: Keys
+    keys: Keys
+    generations: Keys
+
+    def at(self, places: NDArray[np.int64]) -> _Passages:
+        """Those at some places."""
+        return _Passages(*(part[places] for part in self))
+
+    def best(self, scores: Vectors) -> Keys:
+        """The place of each document's best passage, the first of equal ones; best first, ties by ascending key."""
+        order = np.lexsort((-scores, self.keys))  # which keeps the order of ids
+        keys = self.keys[order]
+        first = order[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+        best: Keys = first[np.lexsort((self.keys[first], -scores[first]))]
+        return best
+
+    def nearest(self, places: Keys, scores: Vectors) -> Nearest:
+        """The documents of passages at some places."""
+        return Nearest(self.keys[places], scores[places].astype(np.float64), self.generations[places])
+
+
+class _Best(NamedTuple):
+    """Documents, and the ids of their best passages."""
+
+    ids: list[int]
+    nearest: Nearest
 
 
 def _nearest(ids: range, scores: Mapping[int, float], states: PassageRows) -> Sequence[int]:

@@ -5,35 +5,41 @@ A part that fails or is late is left out of the answer, which says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded, Vectors
+from dragoman.indexes.dense.index import NONE, DenseHit, DenseIndex, Embedded, Keys, Nearest, StateCodes, Vectors
 from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.shard_group import ShardGroup, Unsearched, shard_of
 
-__all__ = ["DenseHits", "MaxSim", "ShardedDenseIndex"]
+__all__ = ["CodesOfShards", "DenseHits", "ShardedDenseIndex"]
 
 _FAULTS = (IndexFault, OSError, RuntimeError, MemoryError)
 """What a part may raise by itself; FAISS raises RuntimeError."""
 
 
 class DenseHits(NamedTuple):
-    """Documents, best first, ties by ascending key, and the parts that did not answer."""
+    """The best documents, further ones that were asked for, and the parts that did not answer."""
 
-    hits: list[DenseHit]
+    best: Nearest
+    others: Nearest
     unsearched: tuple[Unsearched, ...] = ()
 
+    def only(self, keys: Keys) -> DenseHits:
+        """Those of some documents."""
+        return self._replace(best=self.best.at(np.isin(self.best.keys, keys)))
 
-class MaxSim(NamedTuple):
-    """MaxSim (documents, subwords), NaN where it is not known, and the parts that did not answer."""
 
-    similarities: Vectors
+class CodesOfShards(NamedTuple):
+    """The states of some documents, and the parts that did not answer."""
+
+    states: StateCodes
     unsearched: tuple[Unsearched, ...] = ()
 
 
@@ -95,37 +101,54 @@ class ShardedDenseIndex:
         spread = self._group.spread(keys, lambda key: key)
         return list(chain.from_iterable(self._group.shards[place].get(chosen) for place, chosen in spread.items()))
 
-    def search(self, vector: Vectors, k: int) -> DenseHits:
-        """The ``k`` best documents, as :meth:`DenseIndex.search`.
+    def search(self, vector: Vectors, k: int, others: Keys = NONE.keys) -> DenseHits:
+        """The ``k`` best documents, and those with the keys ``others``, as :meth:`DenseIndex.nearest`.
 
         Raises:
             ValueError: if ``k`` is below 1 or the vector has another width.
             IndexFault, OSError, RuntimeError, MemoryError: no part can be searched.
         """
-        hits = self._hits(lambda shard, position: shard.search(vector, k), None)
-        return hits._replace(hits=hits.hits[:k])
+        answers, faults = self._group.ask(lambda shard, position: shard.nearest(vector, k, others))
+        unsearched = self._group.list_unsearched(faults)
+        if len(answers) == 1:
+            return DenseHits(*next(iter(answers.values())), unsearched)
+        nearest = _join([best for best, _ in answers.values()])
+        order = np.lexsort((nearest.keys, -nearest.scores))
+        further = order[k:][np.isin(nearest.keys[order[k:]], others)]
+        more = _join([nearest.at(further), *(more for _, more in answers.values())])
+        return DenseHits(nearest.at(order[:k]), more, unsearched)
 
-    def score(self, vector: Vectors, keys: Sequence[int]) -> DenseHits:
-        """Documents by their keys, as :meth:`DenseIndex.score`; raises what :meth:`search` does."""
+    def score(self, vector: Vectors, keys: Sequence[int]) -> list[DenseHit]:
+        """Documents by their keys, best first, as :meth:`DenseIndex.score`; without those of a part that fails.
+
+        Raises:
+            IndexFault, OSError, RuntimeError, MemoryError: no part can be searched.
+        """
         spread = self._group.spread(keys, lambda key: key)
-        return self._hits(lambda shard, position: shard.score(vector, spread[position]), spread)
+        answers, _ = self._group.ask(lambda shard, position: shard.score(vector, spread[position]), spread)
+        return sorted(chain.from_iterable(answers.values()), key=lambda hit: (-hit.score, hit.key))
 
-    def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> MaxSim | None:
-        """MaxSim (keys, subwords), as :meth:`DenseIndex.maxsim`; None if states are not kept."""
-        rows = self._group.spread(range(len(keys)), lambda row: keys[row])
+    def state_codes(self, vector: Vectors, keys: Sequence[int]) -> CodesOfShards | None:
+        """The coded states of documents, as :meth:`DenseIndex.state_codes`, and the parts that did not answer.
+
+        None if states are not kept.
+        """
+        places = self._group.spread(range(len(keys)), lambda row: keys[row])
         answers, faults = self._group.ask(
-            lambda shard, position: shard.maxsim(vector, states, [keys[row] for row in rows[position]]), rows
+            lambda shard, position: shard.state_codes(vector, [keys[row] for row in places[position]]), places
         )
-        similarities = np.full((len(keys), len(states)), np.nan, np.float32)
-        for position, part in answers.items():
-            if part is None:
+        rows: list[int] = []
+        lengths: list[int] = []
+        codes: list[NDArray[np.uint8]] = []
+        for position, answer in answers.items():
+            if answer is None:
                 return None
-            similarities[rows[position]] = part
-        return MaxSim(similarities, self._group.list_unsearched(faults))
+            rows += [places[position][row] for row in answer.rows]
+            lengths += answer.lengths
+            codes.append(answer.codes)
+        joined = np.concatenate(codes) if len(codes) > 1 else codes[0]
+        return CodesOfShards(StateCodes(rows, lengths, joined), self._group.list_unsearched(faults))
 
-    def _hits(self, ask: Callable[[DenseIndex, int], list[DenseHit]], positions: Collection[int] | None) -> DenseHits:
-        answers, faults = self._group.ask(ask, positions)
-        hits = list(chain.from_iterable(answers.values()))
-        if len(answers) > 1:
-            hits.sort(key=lambda hit: (-hit.score, hit.key))
-        return DenseHits(hits, self._group.list_unsearched(faults))
+
+def _join(parts: Sequence[Nearest]) -> Nearest:
+    return Nearest(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from threading import local
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,6 @@ class StateCodec:
         parts = (self.centroids, self._mean, self._rotation)
         self.checksum = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
         """Identifies the codec: codes of another one mean something else."""
-        self._last = local()
         self._quantizer: Any = faiss.ProductQuantizer(self.width, self.size, _BITS)
         faiss.copy_array_to_vector(self.centroids.ravel(), self._quantizer.centroids)
 
@@ -101,28 +99,18 @@ class StateCodec:
     def maxima(self, codes: Codes, lengths: Sequence[int], states: States) -> NDArray[np.float32]:
         """The largest inner product (documents, others) of each document's coded states with each of the other states.
 
-        A document has ``lengths`` subwords, at least 1; ``states`` is (others, width). Each document has a product of
-        its own: a product of all would be rounded by how many there are.
+        There is at least one document, and each has ``lengths`` subwords, at least 1; ``states`` is (others, width).
+        Each document has a product of its own: a product of all would be rounded by how many there are.
         """
-        decoded, (rotated, means) = self._decode(codes), self._rotate(states)
-        largest = np.zeros((len(lengths), len(states)), np.float32)
+        decoded, rotated = self._decode(codes), np.ascontiguousarray((states @ self._rotation.T).T)
+        products = np.empty((len(decoded), len(states)), np.float32)
+        ends = np.cumsum(lengths, dtype=np.int64)
         start = 0
-        for row, length in enumerate(lengths):
-            (decoded[start : start + length] @ rotated).max(0, out=largest[row])
-            start += length
-        largest += means
-        return largest
-
-    def _rotate(self, states: States) -> tuple[States, States]:
-        """The rotated states (width, others), and their products with the mean (others,).
-
-        A search compares the same states with the documents of each collection, one after the other on its thread.
-        """
-        last: tuple[States, States, States] | None = getattr(self._last, "rotated", None)
-        if last is None or last[0] is not states:
-            rotated = np.ascontiguousarray((states @ self._rotation.T).T)
-            last = self._last.rotated = states, rotated, states @ self._mean
-        return last[1:]
+        for end in ends.tolist():
+            np.matmul(decoded[start:end], rotated, out=products[start:end])
+            start = end
+        largest: NDArray[np.float32] = np.maximum.reduceat(products, ends - np.array(lengths, np.int64))
+        return largest + states @ self._mean
 
     def _decode(self, codes: Codes) -> States:
         """Centred and rotated states (subwords, width)."""

@@ -145,6 +145,7 @@ class _ThreadDetacher:
 
 _LUCENE = "org.apache.lucene."
 _CALLED = {
+    "dragoman.Batch": "search parts",
     "dragoman.Rows": "write delete",
     "dragoman.Searcher": "search parts statistics endLease frequencies completions documents",
     "java.io.File": "",

@@ -5,8 +5,10 @@ frequency of each term of the query. They add up to those of one index. The seco
 the sums, with ``idf(sum_s df_s(t), sum_s N_s)`` and ``avgdl = sum_s length_s / sum_s N_s``. So each document gets the
 very score that it has in one index, and the ``k`` best of all are among the ``k`` best of each.
 
-Each shard keeps the snapshot of the first round for the second. The sums are kept as well: while no shard has changed,
-the second round is the only one. What a query's translation asks of the index, if anything, is one round before these.
+Where all shards are in this process, both rounds are one call of Java (:mod:`dragoman.indexes.lucene.batch`). What
+follows is for shards elsewhere, and for where one of them cannot answer. Each shard keeps the snapshot of the first
+round for the second. The sums are kept as well: while no shard has changed, the second round is the only one. What a
+query's translation asks of the index, if anything, is one round before these.
 """
 
 from __future__ import annotations
@@ -14,57 +16,27 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from dragoman.indexes.analysis.transliteration import most_alike
-from dragoman.indexes.bm25 import BM25, Parts, Ranking
+from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.errors import IndexFault, LeaseExpired
-from dragoman.indexes.explanation import Statistics
-from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
-from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored, prepare
+from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
+from dragoman.indexes.lucene.searched_index import FAULTS, SearchedIndex
 from dragoman.indexes.shard_group import ShardGroup, Unsearched
-from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["JoinedIndex", "SearchedIndex", "Shard"]
+__all__ = ["JoinedIndex", "Shard"]
 
 _CACHED_QUERIES = 256
 _CACHED_TERMS = 8_192
 _CACHED_CANDIDATES = 64
 """Terms of which may be kept what may sound like them; that may be very much, and is needed once."""
 
-_FAULTS = (IndexFault, OSError, JavaError, JvmUnavailable)
-"""What a shard may raise by itself; all else is the query's fault, or ours."""
-_BM25 = BM25()
-
 T = TypeVar("T")
 _Key = tuple[str, str, int]
-
-
-class SearchedIndex(Protocol):
-    """What a search asks of the index of a collection, of one part or of several."""
-
-    def rank_with_statistics(
-        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
-    ) -> tuple[Ranking, Statistics]:
-        """The ``k`` best documents, and the statistics behind their scores."""
-
-    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
-        """The scores of the documents ``keys``: for each group, and together."""
-
-    def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
-        """Index terms that sound like ``term``, with similarities in (0, 1]."""
-
-    def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
-        """The document frequency of each index term."""
-
-    def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> Sequence[Unsearched]:
-        """Get ready for being asked what sounds like some terms, and for the document frequencies of others.
-
-        Returns the parts that cannot be asked.
-        """
 
 
 class Shard(Protocol):
@@ -111,7 +83,7 @@ class _Vocabulary:
     frequencies: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
-class JoinedIndex:
+class JoinedIndex(SearchedIndex):
     """The index of all documents of several shards. Thread-safe.
 
     A shard that fails or is late is left out of the answer, which says so; where all do, the first one's fault is
@@ -120,48 +92,34 @@ class JoinedIndex:
 
     def __init__(self, shards: Sequence[Shard], pool: Executor) -> None:
         """``pool`` runs the shards' work, several at a time."""
-        self._group = ShardGroup(shards, pool, _FAULTS)
+        self._group = ShardGroup(shards, pool, FAULTS)
         self._sums = _Sums([])
         self._vocabulary = _Vocabulary([])
 
     @property
-    def damage(self) -> Exception | None:
-        """What was wrong with a shard that could not answer and never will."""
+    def damage(self) -> Exception | None:  # type: ignore[override]
         return self._group.damage
 
-    def rank_with_statistics(
-        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
-    ) -> tuple[Ranking, Statistics]:
-        """The ``k`` best documents, best first, ties by ascending key, and the statistics behind their scores.
+    @property
+    def searchers(self) -> Sequence[Any] | None:
+        return None
 
-        Raises:
-            ValueError: if ``k`` is below 1 or a weight is not a positive number.
-            IndexFault, OSError: no shard can be searched.
-        """
-        prepared = prepare(query, language, bm25 or _BM25)
-        answers, unsearched = self._in_rounds(prepared, lambda shard, position, lease: shard.score(prepared, k, lease))
+    def score(self, query: PreparedQuery, k: int) -> Scored:
+        answers, unsearched = self._in_rounds(query, lambda shard, position, lease: shard.score(query, k, lease))
         keys = np.concatenate([scored.keys for scored in answers.values()])
         scores = np.concatenate([scored.scores for scored in answers.values()])
         best = np.lexsort((keys, -scores))[:k]
-        joined = next(iter(answers.values()))._replace(keys=keys[best], scores=scores[best])
-        ranking, statistics = joined.answer(prepared.terms)
-        return replace(ranking, unsearched=unsearched), statistics
+        return next(iter(answers.values()))._replace(keys=keys[best], scores=scores[best], unsearched=unsearched)
 
-    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
-        """The scores of the documents ``keys``: for each group, and together; 0 for those of a shard that fails.
-
-        Raises:
-            IndexFault, OSError: no shard can be searched.
-        """
+    def score_documents(self, query: PreparedQuery, keys: Sequence[int]) -> Parts:
         rows = self._group.spread(range(len(keys)), lambda row: keys[row])
-        prepared = prepare(query, language, bm25 or _BM25)
 
         def score(shard: Shard, position: int, lease: Lease) -> Parts:
-            return shard.score_documents(prepared, [keys[row] for row in rows.get(position, ())], lease)
+            return shard.score_documents(query, [keys[row] for row in rows.get(position, ())], lease)
 
-        answers, unsearched = self._in_rounds(prepared, score)
+        answers, unsearched = self._in_rounds(query, score)
         attainable = next(iter(answers.values())).attainable
-        scores = np.zeros((len(keys), len(query.groups)), np.float32)
+        scores = np.zeros((len(keys), len(attainable)), np.float32)
         joined = Parts(scores, attainable, np.zeros(len(keys), np.float32), unsearched)
         for position, parts in answers.items():
             chosen = rows.get(position, [])
@@ -170,7 +128,6 @@ class JoinedIndex:
         return joined
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
-        """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
         vocabulary = self._present_vocabulary()
         similar_terms = vocabulary.sounds.get((language, term))
         if similar_terms is None:
@@ -182,17 +139,13 @@ class JoinedIndex:
         return similar_terms
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
-        """The document frequency of each index term."""
         vocabulary = self._present_vocabulary()
         if missing := [term for term in terms if (language, term) not in vocabulary.frequencies]:
             self._ask_vocabulary(vocabulary, language, [], missing)
         return {term: vocabulary.frequencies[language, term] for term in terms}
 
     def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> Sequence[Unsearched]:
-        """Ask in one round for what :meth:`sounding` and :meth:`document_frequencies` will be asked for.
-
-        Returns the shards that did not answer.
-        """
+        """Ask in one round for what :meth:`sounding` and :meth:`document_frequencies` will be asked for."""
         vocabulary = self._present_vocabulary()
         terms = [term for term in sounding if (language, term) not in vocabulary.sounds]
         missing = [term for term in held if (language, term) not in vocabulary.frequencies]

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
-from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
+from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
-from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java import jvm
 from dragoman.indexes.lucene import queries
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
 from dragoman.indexes.lucene.lucene_store import LuceneStore
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
+from dragoman.indexes.lucene.searched_index import SearchedIndex
 from dragoman.indexes.shard_group import Unsearched
-from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 
 __all__ = ["IndexedDocument", "LuceneIndex"]
 
 _CACHED_SOUNDS = 4_096
 
-_BM25 = BM25()
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class LuceneIndex:
+class LuceneIndex(SearchedIndex):
     """One collection's index in one directory, searchable during writes. Thread-safe.
 
     Each language has its own fields of folded words and index terms, so documents of several languages can
@@ -54,8 +51,7 @@ class LuceneIndex:
         descriptor. Its owner has to be the only one."""
         self.directory = directory
         self.shards = 1
-        self.damage: Exception | None = None
-        """Never: an index of one part raises what is wrong with it. See ``ShardedIndex``."""
+        self.damage = None  # never: an index of one part raises what is wrong with it
         directory.mkdir(parents=True, exist_ok=True)
         self.refreshes = 0
         """How often it was refreshed: between two times all answers are the same."""
@@ -118,41 +114,8 @@ class LuceneIndex:
         """The metadata of the last commit."""
         return self._run(lambda store: dict(store.metadata))
 
-    def search(self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None) -> list[Hit]:
-        """The ``k`` best documents in ``language``, best first, ties by ascending key."""
-        return self.rank(query, language, k, bm25).hits
-
-    def rank(self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None) -> Ranking:
-        """Like :meth:`search`, with the query's maximal attainable score.
-
-        - ``psq``: BM25 once per group, with ``tf_e = sum_f w_f tf_f`` and ``df_e = sum_f w_f df_f``, over
-          index terms (Darwish & Oard 2003). A term's summed weight is capped at 1.
-        - ``smt``: ``sum_f w_f BM25(f)`` per group, over folded words.
-        - ``none``: like ``smt``, over index terms.
-
-        Each is multiplied by the group's weight. Groups without any term in the index contribute 0.
-
-        Raises:
-            ValueError: if ``k`` is below 1 or a weight is not a positive number.
-        """
-        return self.rank_with_statistics(query, language, k, bm25)[0]
-
-    def rank_with_statistics(
-        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
-    ) -> tuple[Ranking, Statistics]:
-        """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
-        prepared = queries.prepare(query, language, bm25 or _BM25)
-        return self.score(prepared, k).answer(prepared.terms)
-
-    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
-        """The scores of the documents ``keys``: for each group of a query, and together, as :meth:`rank` has them.
-
-        0 for documents that are not in the index, or in another language.
-        """
-        return self.score_documents(queries.prepare(query, language, bm25 or _BM25), keys)
-
     def score(self, query: PreparedQuery, k: int, lease: Lease | None = None) -> Scored:
-        """Like :meth:`rank`, in arrays. A ``lease`` has the snapshot and the statistics by which documents are scored.
+        """The ``k`` best documents. A ``lease`` has the snapshot and the statistics by which documents are scored.
 
         Raises:
             LeaseExpired: the snapshot is there no longer.
@@ -162,8 +125,12 @@ class LuceneIndex:
         return self._run(lambda store: queries.score(store.searcher, query, k, lease))
 
     def score_documents(self, query: PreparedQuery, keys: Sequence[int], lease: Lease | None = None) -> Parts:
-        """Like :meth:`parts`; a ``lease`` is that of :meth:`score`."""
+        """The scores of the documents ``keys``; a ``lease`` is that of :meth:`score`."""
         return self._run(lambda store: queries.score_documents(store.searcher, query, keys, lease))
+
+    @property
+    def searchers(self) -> list[Any]:
+        return self._run(lambda store: [store.searcher])
 
     def begin(self, query: PreparedQuery) -> Lease:
         """The statistics of a query's terms, and the snapshot that has them, which stays until :meth:`end`."""
@@ -182,11 +149,9 @@ class LuceneIndex:
         return self.document_frequencies(language, [term])[term]
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
-        """The document frequency of each index term."""
         return self._run(lambda store: queries.document_frequencies(store.searcher, language, terms))
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
-        """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
         sounds = self._sounds  # a later refresh has another
         similar_terms = sounds.get((language, term))
         if similar_terms is None:
@@ -214,8 +179,7 @@ class LuceneIndex:
         return candidates, self.document_frequencies(language, held)
 
     def prefetch(self, language: str, sounding: Collection[str], held: Collection[str]) -> Sequence[Unsearched]:
-        """Nothing is to be got ready: all terms are here."""
-        return ()
+        return ()  # all terms are here
 
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt` if one differs."""

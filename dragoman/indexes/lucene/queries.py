@@ -14,22 +14,26 @@ from dragoman.indexes.analysis.transliteration import SKELETON_SEPARATOR, skelet
 from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
+from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = [
+    "MOST_HITS",
     "Lease",
     "PreparedQuery",
     "Scored",
     "begin",
     "document_frequencies",
     "prepare",
+    "read_parts",
+    "read_scored",
     "score",
     "score_documents",
     "sharing_skeleton",
 ]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MOST_HITS = 2**31 - 1
+MOST_HITS = 2**31 - 1
 _HEAD, _STATISTICS = 2, 2
 """How many numbers stand before the statistics in an answer, and before the frequencies in these."""
 _new = tuple.__new__
@@ -73,12 +77,17 @@ class Scored(NamedTuple):
     attainable: float
     numbers: NDArray[np.int64]
     """As those of :class:`Lease`."""
+    unsearched: tuple[Unsearched, ...] = ()
 
-    def answer(self, terms: Sequence[str]) -> tuple[Ranking, Statistics]:
-        """The ranking, and the statistics of the query's ``terms``."""
+    def ranking(self) -> Ranking:
+        """The same as a ranking."""
         hits = [_new(Hit, pair) for pair in zip(self.keys.tolist(), self.scores.tolist(), strict=True)]
+        return Ranking(hits, self.attainable, self.unsearched)
+
+    def statistics(self, terms: Sequence[str]) -> Statistics:
+        """The statistics of the query's ``terms``."""
         documents, length, *frequencies = self.numbers.tolist()
-        return Ranking(hits, self.attainable), Statistics(documents, length, dict(zip(terms, frequencies, strict=True)))
+        return Statistics(documents, length, dict(zip(terms, frequencies, strict=True)))
 
 
 def prepare(query: TranslatedQuery, language: str, bm25: BM25) -> PreparedQuery:
@@ -110,7 +119,11 @@ def begin(searcher: Any, query: PreparedQuery) -> Lease:
 
 def score(searcher: Any, query: PreparedQuery, k: int, lease: Lease | None) -> Scored:
     """The ``k`` best documents; without ``lease`` by the statistics of the present snapshot of this index."""
-    answer = np.array(searcher.search(*query.arguments(lease), min(k, _MOST_HITS)))
+    return read_scored(np.array(searcher.search(*query.arguments(lease), min(k, MOST_HITS))), query)
+
+
+def read_scored(answer: NDArray[np.int64], query: PreparedQuery) -> Scored:
+    """What ``dragoman.Searcher.search`` answers."""
     count, attainable = answer[0].item(), answer[1:2].view(np.float64).item()
     rest = _HEAD + _STATISTICS + len(query.terms)
     scores = answer[rest + count :].view(np.float64)
@@ -119,8 +132,12 @@ def score(searcher: Any, query: PreparedQuery, k: int, lease: Lease | None) -> S
 
 def score_documents(searcher: Any, query: PreparedQuery, keys: Sequence[int], lease: Lease | None) -> Parts:
     """The scores of the documents ``keys``: for each group, for a group weight of 1, and together."""
-    answer = np.array(searcher.parts(*query.arguments(lease), np.array(keys, np.int64)))
-    rows = answer.reshape(len(keys) + 1, len(query.groups) // 2 + 1)
+    return read_parts(np.array(searcher.parts(*query.arguments(lease), np.array(keys, np.int64))), query)
+
+
+def read_parts(answer: NDArray[np.float64], query: PreparedQuery) -> Parts:
+    """What ``dragoman.Searcher.parts`` answers."""
+    rows = answer.reshape(-1, len(query.groups) // 2 + 1)
     return Parts(rows[:-1, :-1].astype(np.float32), rows[-1, :-1], rows[:-1, -1].astype(np.float32))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexCorrupt
@@ -48,6 +49,10 @@ class ShardedIndex(JoinedIndex):
             raise
         self._pool = pool
         super().__init__(self._parts, pool)
+
+    @property
+    def searchers(self) -> Sequence[Any] | None:
+        return [searcher for part in self._parts for searcher in part.searchers] if self._group.whole else None
 
     @property
     def shards(self) -> int:

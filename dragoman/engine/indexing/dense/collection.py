@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from dragoman.engine.core.errors import NotFound, Unavailable
 from dragoman.engine.indexing.feed import Feed
 from dragoman.engine.indexing.sources import CollectionRecord, EmbeddingSource, SourceDocument, Version
-from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
-from dragoman.indexes.dense.index import DenseHit, Embedded
+from dragoman.engine.models.encoding import Embedding, EncoderInfo, PassageText
+from dragoman.indexes.dense.index import NONE, DenseHit, Embedded, Nearest
 from dragoman.indexes.dense.parts import to_8_bits
-from dragoman.indexes.dense.sharded_index import DenseHits, MaxSim, ShardedDenseIndex
+from dragoman.indexes.dense.sharded_index import CodesOfShards, DenseHits, ShardedDenseIndex
 from dragoman.lexicon.text.passages import Span, passages, sentences
 
 logger = logging.getLogger("dragoman")
@@ -252,8 +252,16 @@ class DenseCollection:
                 _bring_up(reshaped, index)
                 self._index = reshaped
 
-    def search(self, vector: NDArray[np.float32], k: int, generation: int | None = None) -> DenseHits:
-        """The ``k`` best documents that are unchanged in the database; ``generation`` as for :meth:`reconcile`.
+    def search(
+        self,
+        vector: NDArray[np.float32],
+        k: int,
+        generation: int | None = None,
+        others: NDArray[np.int64] = NONE.keys,
+    ) -> DenseHits:
+        """The ``k`` best documents that are unchanged in the database, and those with the keys ``others``.
+
+        ``generation`` as for :meth:`reconcile`.
 
         Raises:
             Unavailable: the embeddings are not open, or were opened with another encoder.
@@ -261,28 +269,27 @@ class DenseCollection:
         index = self._open_index(vector)
         spare = 0
         while True:
-            answer = index.search(vector, k + spare)
-            served = self._current(answer.hits, generation)
-            if len(served) >= k or len(answer.hits) < k + spare:
-                return answer._replace(hits=served[:k])
-            spare = 2 * spare + len(answer.hits) - len(served)
+            answer = index.search(vector, k + spare, others)
+            best, more = self._current(answer.best, generation), self._current(answer.others, generation)
+            if len(best.keys) >= k or len(answer.best.keys) < k + spare:
+                return DenseHits(best.at(np.arange(len(best.keys)) < k), more, answer.unsearched)
+            spare = 2 * spare + len(answer.best.keys) - len(best.keys)
 
-    def score(self, vector: NDArray[np.float32], keys: Sequence[int], generation: int | None = None) -> DenseHits:
-        """The documents of these keys that have embeddings and are unchanged in the database; ``generation`` as above.
-
-        Raises:
-            Unavailable: as :meth:`search`.
-        """
-        answer = self._open_index(vector).score(vector, keys)
-        return answer._replace(hits=self._current(answer.hits, generation))
-
-    def maxsim(self, query: EncodedQuery, keys: Sequence[int]) -> MaxSim | None:
-        """MaxSim (keys, subwords); None if states are not kept.
+    def passages(self, vector: NDArray[np.float32], keys: Sequence[int]) -> list[DenseHit]:
+        """The best passages of documents that have embeddings, as they were embedded.
 
         Raises:
             Unavailable: as :meth:`search`.
         """
-        return self._open_index(query.vector).maxsim(query.vector, query.states, keys)
+        return self._open_index(vector).score(vector, keys)
+
+    def state_codes(self, vector: NDArray[np.float32], keys: Sequence[int]) -> CodesOfShards | None:
+        """The coded states of documents' subwords, and the parts that did not answer; None if states are not kept.
+
+        Raises:
+            Unavailable: as :meth:`search`.
+        """
+        return self._open_index(vector).state_codes(vector, keys)
 
     @property
     def keeps_states(self) -> bool:
@@ -297,11 +304,12 @@ class DenseCollection:
             raise Unavailable("the embeddings of this collection are not open")
         return index
 
-    def _current(self, hits: Sequence[DenseHit], generation: int | None) -> list[DenseHit]:
+    def _current(self, found: Nearest, generation: int | None) -> Nearest:
         if generation is not None and generation == self._generation:  # nothing has changed since the last reconcile
-            return list(hits)
-        current = self._source.generations([hit.key for hit in hits])
-        return [hit for hit in hits if current.get(hit.key) == hit.generation]
+            return found
+        current = self._source.generations(found.keys.tolist())
+        generations = np.array([current.get(key, -1) for key in found.keys.tolist()], np.int64)
+        return found.at(generations == found.generations)
 
     def coverage(self) -> Coverage:
         """The coverage of the embeddings as of the last :meth:`reconcile`.

@@ -25,8 +25,8 @@ from dragoman.engine.indexing.lucene.document_writer import DocumentWriter
 from dragoman.engine.indexing.sources import CollectionRecord, SourceDocument, Unindexed, UnindexedList
 from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
-from dragoman.indexes.lucene.joined_index import SearchedIndex
 from dragoman.indexes.lucene.lucene_index import IndexedDocument
+from dragoman.indexes.lucene.searched_index import SearchedIndex
 from dragoman.indexes.lucene.sharded_index import open_index
 
 logger = logging.getLogger("dragoman")

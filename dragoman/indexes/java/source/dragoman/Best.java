@@ -27,6 +27,14 @@ final class Best implements Query.Receiver {
     keys = new long[room];
   }
 
+  /** Of documents of no snapshot. */
+  private Best(int k) {
+    snapshot = null;
+    this.k = k;
+    scores = new float[k];
+    keys = new long[k];
+  }
+
   @Override
   public int next(int segment, int first) {
     return first;
@@ -120,6 +128,30 @@ final class Best implements Query.Receiver {
     }
     scores = sortedScores;
     keys = sortedKeys;
+  }
+
+  /** The k best of several, each as {@link #finish} leaves it; of one its own. */
+  static Best join(Best[] parts, int k) {
+    if (parts.length == 1) return parts[0];
+    int count = 0;
+    for (Best part : parts) count += part.count;
+    Best joined = new Best(Math.min(k, count));
+    int[] places = new int[parts.length];
+    while (joined.count < joined.k) {
+      int next = -1;
+      for (int i = 0; i < parts.length; i++) {
+        if (places[i] < parts[i].count && (next < 0 || parts[i].precedes(places[i], parts[next], places[next]))) next = i;
+      }
+      joined.scores[joined.count] = parts[next].scores[places[next]];
+      joined.keys[joined.count++] = parts[next].keys[places[next]++];
+    }
+    return joined;
+  }
+
+  private boolean precedes(int place, Best other, int otherPlace) {
+    float score = scores[place];
+    float otherScore = other.scores[otherPlace];
+    return score > otherScore || (score == otherScore && keys[place] < other.keys[otherPlace]);
   }
 
   int size() {

@@ -46,16 +46,15 @@ final class Query {
   Query(
       Field field,
       boolean structured,
-      String text,
+      Term[] terms,
       double[] weights,
       double[] shapes,
       double k1,
       double b,
-      long[] statistics)
-      throws IOException {
+      long[] statistics) {
     this.field = field;
     this.structured = structured;
-    terms = weights.length == 0 ? new Term[0] : field.terms(Searcher.lines(text));
+    this.terms = terms;
     this.statistics = statistics == null ? field.statistics(terms) : statistics;
     groups = new Group[shapes.length / 2];
     attainable = new double[groups.length];

@@ -55,7 +55,7 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     return computed(
         version,
         snapshot -> {
-          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
+          Query query = query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
           Best best = new Best(snapshot, k);
           query.score(best);
           best.finish();
@@ -84,7 +84,7 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     return computed(
         version,
         snapshot -> {
-          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
+          Query query = query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
           Chosen chosen = new Chosen(snapshot, keys, query);
           query.score(chosen);
           return chosen.scores;
@@ -179,6 +179,20 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     } finally {
       release(snapshot);
     }
+  }
+
+  private static Query query(
+      Field field,
+      boolean structured,
+      String terms,
+      double[] weights,
+      double[] groups,
+      double k1,
+      double b,
+      long[] statistics)
+      throws IOException {
+    Term[] found = weights.length == 0 ? new Term[0] : field.terms(lines(terms));
+    return new Query(field, structured, found, weights, groups, k1, b, statistics);
   }
 
   private interface Computation<T> {

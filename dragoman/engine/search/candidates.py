@@ -1,0 +1,160 @@
+"""The documents that rankings find, in arrays: most of them are compared and never shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
+from dragoman.indexes.bm25 import Parts
+
+LEAST_LINK = 0.2
+"""The least share of a group's attainable score that links a word to a document: about that of a probability of .05."""
+_TINY = 1e-9
+
+Keys = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class WordRanking(NamedTuple):
+    """Documents that BM25 ranked, best first: arrays (documents,)."""
+
+    keys: Keys
+    rankings: Keys
+    """The index of each one's ranking in ``Retrieval.collection_rankings``."""
+    scores: Floats
+    shares: Floats
+    """Of the attainable score of its ranking."""
+
+
+class MeaningRanking(NamedTuple):
+    """Documents whose vectors were compared with the query's, best first: arrays (documents,)."""
+
+    keys: Keys
+    collections: Keys
+    """The key of each one's collection."""
+    languages: NDArray[np.object_]
+    scores: Floats
+    """Inner products of the best passages."""
+    similarities: Floats
+    """The same without what is common to a language."""
+    shares: Floats
+    """The similarities as shares of their range."""
+
+    def at(self, places: Keys) -> MeaningRanking:
+        """Those at some places."""
+        return MeaningRanking(
+            self.keys[places],
+            self.collections[places],
+            self.languages[places],
+            self.scores[places],
+            self.similarities[places],
+            self.shares[places],
+        )
+
+
+_NONE = np.zeros(0, np.int64)
+NO_WORDS = WordRanking(_NONE, _NONE, np.zeros(0), np.zeros(0))
+NO_MEANINGS = MeaningRanking(_NONE, _NONE, np.zeros(0, object), np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+@dataclass(slots=True)
+class Scored:
+    """The scores of one stage: arrays (documents,), NaN where a document has none."""
+
+    scores: Floats
+    shares: Floats
+    """What is weighted, as in :class:`StageScore`."""
+    ranks: Floats
+    weights: Floats
+
+    @classmethod
+    def empty(cls, documents: int) -> Scored:
+        """Of documents that have none yet."""
+        return cls(*(np.full(documents, np.nan) for _ in range(4)))
+
+    def at(self, places: Keys) -> list[StageScore | None]:
+        """The scores of the documents at some places."""
+        columns = (column[places].tolist() for column in (self.scores, self.shares, self.ranks, self.weights))
+        return [
+            None
+            if math.isnan(score)
+            else StageScore(
+                score, share, None if math.isnan(rank) else int(rank), None if math.isnan(weight) else weight
+            )
+            for score, share, rank, weight in zip(*columns, strict=True)
+        ]
+
+
+@dataclass(slots=True)
+class Candidates:
+    """The documents of both rankings, by ascending key: arrays (documents,)."""
+
+    keys: Keys
+    collections: Keys
+    languages: NDArray[np.object_]
+    rankings: Keys
+    """The index of the ranking whose query it matches; -1 for none."""
+    bm25: Scored
+    dense: Scored
+    links: dict[int, tuple[Keys, NDArray[np.bool_]]] = field(default_factory=dict)
+    """By ranking, the places of the documents that match its query, and for each and each group whether it has a good
+    translation of it (documents, groups)."""
+
+    @classmethod
+    def join(cls, retrieval: Retrieval, words: WordRanking, meanings: MeaningRanking, depth: int) -> Candidates:
+        """Those of both rankings; the ``depth`` first of a ranking have ranks."""
+        keys = np.union1d(words.keys, meanings.keys)
+        collections, rankings = np.full(len(keys), -1), np.full(len(keys), -1)
+        languages = np.empty(len(keys), object)
+        bm25, dense = Scored.empty(len(keys)), Scored.empty(len(keys))
+        places = np.searchsorted(keys, meanings.keys)
+        collections[places], languages[places] = meanings.collections, meanings.languages
+        dense.scores[places], dense.shares[places] = meanings.scores, meanings.shares
+        dense.ranks[places[:depth]] = np.arange(1, len(places[:depth]) + 1)
+        places = np.searchsorted(keys, words.keys)
+        for index, ranking in enumerate(retrieval.collection_rankings):
+            of_ranking = places[words.rankings == index]
+            collections[of_ranking], languages[of_ranking] = ranking.collection.key, ranking.translated.language
+        rankings[places] = words.rankings
+        bm25.scores[places], bm25.shares[places] = words.scores, words.shares
+        bm25.ranks[places[:depth]] = np.arange(1, len(places[:depth]) + 1)
+        return cls(keys, collections, languages, rankings, bm25, dense)
+
+    def add_words(self, index: int, ranking: CollectionRanking, places: Keys, parts: Parts) -> None:
+        """Note how the words of a ranking's query match the documents at some places."""
+        matching = np.flatnonzero(parts.totals)
+        places, totals = places[matching], parts.totals[matching].astype(np.float64)
+        self.links[index] = places, parts.scores[matching] >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
+        new = np.isnan(self.bm25.scores[places])
+        self.rankings[places[new]] = index
+        self.bm25.scores[places[new]] = totals[new]
+        self.bm25.shares[places[new]] = totals[new] / ranking.attainable
+
+    def best(self, retrieval: Retrieval, scores: Floats, k: int) -> list[RankedDocument]:
+        """The ``k`` documents with the highest ``scores``, ties by collection and key; none whose score is NaN."""
+        places = np.lexsort((self.keys, self.collections, -scores))[: min(k, int((~np.isnan(scores)).sum()))]
+        collections = {collection.key: collection for collection in retrieval.collections}
+        found = []
+        for place, score, bm25, dense in zip(
+            places.tolist(), scores[places].tolist(), self.bm25.at(places), self.dense.at(places), strict=True
+        ):
+            index = int(self.rankings[place])
+            document = RankedDocument(
+                collections[int(self.collections[place])], int(self.keys[place]), self.languages[place], score, score
+            )
+            document.bm25, document.dense = bm25, dense
+            if index >= 0:
+                document.collection_ranking = retrieval.collection_rankings[index]
+                document.linked = self._linked(index, place)
+            found.append(document)
+        return found
+
+    def _linked(self, index: int, place: int) -> NDArray[np.bool_] | None:
+        places, linked = self.links.get(index, (_NONE, None))
+        row = int(np.searchsorted(places, place))
+        return linked[row] if linked is not None and row < len(places) and places[row] == place else None

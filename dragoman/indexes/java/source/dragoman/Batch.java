@@ -1,0 +1,233 @@
+package dragoman;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Queries over several fields and indexes in one call, since each crossing from Python takes time. An index may have
+ * several parts. Each part is scored by the sums of the statistics of all, so that scores are those of one index.
+ *
+ * <p>All arguments are of all queries, one after the other: {@code searchers} of the parts of each; {@code shapes}, four
+ * numbers a query: parts, terms, groups, keys; {@code parameters}, three: 1 if a group is one term of expected
+ * frequencies, k1, b; {@code fields} and {@code terms}, one a line; {@code weights} and {@code groups} as for {@link
+ * Searcher#search}. Parts are searched by up to {@code processors} threads, for at most {@code millis}.
+ */
+public final class Batch {
+  private static final int SHAPE = 4;
+  private static final int PARAMETERS = 3;
+
+  /** The work of one part, by its place among all. */
+  private interface Work {
+    void on(int part) throws IOException;
+  }
+
+  private final Searcher[] searchers;
+  private final int[] shapes;
+  private final double[] parameters;
+  private final List<String> fields;
+  private final List<String> terms;
+  private final double[] weights;
+  private final double[] groups;
+  private final Processors processors;
+  private final int count;
+
+  /** For each query, and for their end, the first of its parts, terms, groups and keys. */
+  private final int[][] firsts;
+
+  private final Snapshot[] snapshots;
+  private final Query[] queries;
+
+  private Batch(
+      Searcher[] searchers,
+      int[] shapes,
+      double[] parameters,
+      String fields,
+      String terms,
+      double[] weights,
+      double[] groups,
+      Processors processors) {
+    this.searchers = searchers;
+    this.shapes = shapes;
+    this.parameters = parameters;
+    this.fields = Searcher.lines(fields);
+    this.terms = Searcher.lines(terms);
+    this.weights = weights;
+    this.groups = groups;
+    this.processors = processors;
+    count = shapes.length / SHAPE;
+    firsts = new int[SHAPE][count + 1];
+    for (int of = 0; of < SHAPE; of++) {
+      for (int i = 0; i < count; i++) firsts[of][i + 1] = firsts[of][i] + shapes[SHAPE * i + of];
+    }
+    snapshots = new Snapshot[searchers.length];
+    queries = new Query[searchers.length];
+  }
+
+  /**
+   * The k best documents of each query.
+   *
+   * @return for each query the size of its answer, and the answer as of {@link Searcher#search}
+   * @throws TimeoutException there was no time
+   */
+  public static long[] search(
+      Searcher[] searchers,
+      int[] shapes,
+      double[] parameters,
+      String fields,
+      String terms,
+      double[] weights,
+      double[] groups,
+      int k,
+      int processors,
+      long millis)
+      throws IOException, TimeoutException {
+    Batch batch =
+        new Batch(searchers, shapes, parameters, fields, terms, weights, groups, new Processors(processors, millis));
+    Best[] best = new Best[searchers.length];
+    return batch.computed(
+        part -> {
+          Best found = new Best(batch.snapshots[part], k);
+          batch.queries[part].score(found);
+          found.finish();
+          best[part] = found;
+        },
+        () -> {
+          List<long[]> answers = new ArrayList<>();
+          int size = 0;
+          for (int i = 0; i < batch.count; i++) {
+            int first = batch.firsts[0][i];
+            Best joined = Best.join(Arrays.copyOfRange(best, first, batch.firsts[0][i + 1]), k);
+            answers.add(batch.queries[first].answer(joined));
+            size += 1 + answers.get(i).length;
+          }
+          long[] joined = new long[size];
+          int place = 0;
+          for (long[] answer : answers) {
+            joined[place++] = answer.length;
+            System.arraycopy(answer, 0, joined, place, answer.length);
+            place += answer.length;
+          }
+          return joined;
+        });
+  }
+
+  /**
+   * The scores of chosen documents for the groups of each query.
+   *
+   * @param keys of the documents of each query
+   * @return the answers as of {@link Searcher#parts}, one after the other
+   * @throws TimeoutException there was no time
+   */
+  public static double[] parts(
+      Searcher[] searchers,
+      int[] shapes,
+      double[] parameters,
+      String fields,
+      String terms,
+      double[] weights,
+      double[] groups,
+      long[] keys,
+      int processors,
+      long millis)
+      throws IOException, TimeoutException {
+    Batch batch =
+        new Batch(searchers, shapes, parameters, fields, terms, weights, groups, new Processors(processors, millis));
+    int[] queryOf = new int[searchers.length];
+    for (int i = 0; i < batch.count; i++) Arrays.fill(queryOf, batch.firsts[0][i], batch.firsts[0][i + 1], i);
+    double[][] scores = new double[searchers.length][];
+    return batch.computed(
+        part -> {
+          int[] first = batch.firsts[3];
+          long[] chosen = Arrays.copyOfRange(keys, first[queryOf[part]], first[queryOf[part] + 1]);
+          Chosen found = new Chosen(batch.snapshots[part], chosen, batch.queries[part]);
+          batch.queries[part].score(found);
+          scores[part] = found.scores;
+        },
+        () -> {
+          int size = 0;
+          for (int i = 0; i < batch.count; i++) size += scores[batch.firsts[0][i]].length;
+          double[] joined = new double[size];
+          int place = 0;
+          for (int i = 0; i < batch.count; i++) {
+            for (int part = batch.firsts[0][i]; part < batch.firsts[0][i + 1]; part++) {
+              // a document is in one part, and what is attainable is the same in all
+              for (int j = 0; j < scores[part].length; j++) {
+                joined[place + j] = Math.max(joined[place + j], scores[part][j]);
+              }
+            }
+            place += scores[batch.firsts[0][i]].length;
+          }
+          return joined;
+        });
+  }
+
+  private interface Answer<T> {
+    T of() throws IOException;
+  }
+
+  private <T> T computed(Work work, Answer<T> answer) throws IOException, TimeoutException {
+    try {
+      return onSnapshots(work, answer);
+    } catch (OutOfMemoryError error) {
+      Snapshot.forgetAll();
+      return onSnapshots(work, answer);
+    }
+  }
+
+  private <T> T onSnapshots(Work work, Answer<T> answer) throws IOException, TimeoutException {
+    int acquired = 0;
+    try {
+      for (; acquired < searchers.length; acquired++) snapshots[acquired] = searchers[acquired].acquire();
+      prepare();
+      each(work);
+      return answer.of();
+    } finally {
+      while (--acquired >= 0) searchers[acquired].release(snapshots[acquired]);
+    }
+  }
+
+  /** Reads the terms of all parts, and makes the query of each by the sums of their statistics. */
+  private void prepare() throws IOException, TimeoutException {
+    Field[] read = new Field[searchers.length];
+    Term[][] found = new Term[searchers.length][];
+    List<List<String>> wanted = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      for (int part = firsts[0][i]; part < firsts[0][i + 1]; part++) {
+        read[part] = snapshots[part].field(fields.get(i));
+        wanted.add(terms.subList(firsts[1][i], firsts[1][i + 1]));
+      }
+    }
+    each(part -> found[part] = read[part].terms(wanted.get(part)));
+    for (int i = 0; i < count; i++) {
+      long[] sums = new long[Field.STATISTICS + shapes[SHAPE * i + 1]];
+      for (int part = firsts[0][i]; part < firsts[0][i + 1]; part++) {
+        long[] statistics = read[part].statistics(found[part]);
+        for (int j = 0; j < sums.length; j++) sums[j] += statistics[j];
+      }
+      double[] ofTerms = Arrays.copyOfRange(weights, firsts[1][i], firsts[1][i + 1]);
+      double[] ofGroups = Arrays.copyOfRange(groups, 2 * firsts[2][i], 2 * firsts[2][i + 1]);
+      boolean structured = parameters[PARAMETERS * i] == 1;
+      double k1 = parameters[PARAMETERS * i + 1];
+      double b = parameters[PARAMETERS * i + 2];
+      for (int part = firsts[0][i]; part < firsts[0][i + 1]; part++) {
+        queries[part] = new Query(read[part], structured, found[part], ofTerms, ofGroups, k1, b, sums);
+      }
+    }
+  }
+
+  /** Does the work of each part, of an index with several ones on a thread of its own. */
+  private void each(Work work) throws IOException, TimeoutException {
+    for (int i = 0; i < count; i++) {
+      boolean several = shapes[SHAPE * i] > 1;
+      for (int j = firsts[0][i]; j < firsts[0][i + 1]; j++) {
+        int part = j;
+        if (several) processors.submit(snapshots[part], () -> work.on(part));
+        else processors.compute(() -> work.on(part));
+      }
+    }
+    processors.join();
+  }
+}

@@ -1,0 +1,102 @@
+package dragoman;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Work on snapshots for one call from Python: on threads of its own while processors are free, and else by whoever asks.
+ * So one search has all processors, and many searches at a time do not pay for threads that wake each other.
+ */
+final class Processors {
+  interface Work {
+    void run() throws IOException;
+  }
+
+  /** After this, work is taken for stuck: nobody computes by itself then what may be stuck as well. */
+  private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final Map<Object, Long> RUNNING = new ConcurrentHashMap<>();
+
+  private static final ExecutorService THREADS =
+      Executors.newCachedThreadPool(
+          work -> {
+            Thread thread = new Thread(work, "dragoman-part");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  private final int processors;
+  private final long end;
+  private final List<Future<?>> submitted = new ArrayList<>();
+
+  Processors(int processors, long millis) {
+    this.processors = processors;
+    end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+  }
+
+  /** Does some work now. */
+  void compute(Work work) throws IOException, TimeoutException {
+    if (end - System.nanoTime() < 0) throw new TimeoutException();
+    Object token = new Object();
+    RUNNING.put(token, System.nanoTime());
+    try {
+      work.run();
+    } finally {
+      RUNNING.remove(token);
+    }
+  }
+
+  /** Does some work on a thread of its own, or now; the snapshot stays until it is done, even if nobody waits for it. */
+  void submit(Snapshot snapshot, Work work) throws IOException, TimeoutException {
+    if (RUNNING.size() >= processors && !isStuck()) {
+      compute(work);
+      return;
+    }
+    Object token = new Object();
+    RUNNING.put(token, System.nanoTime());
+    snapshot.reader.incRef();
+    submitted.add(
+        THREADS.submit(
+            () -> {
+              try {
+                work.run();
+              } finally {
+                RUNNING.remove(token);
+                snapshot.leave();
+              }
+              return null;
+            }));
+  }
+
+  /** Waits for what was submitted; raises the first fault. */
+  void join() throws IOException, TimeoutException {
+    try {
+      for (Future<?> future : submitted) future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException fault) {
+      if (fault.getCause() instanceof IOException) throw (IOException) fault.getCause();
+      if (fault.getCause() instanceof Error) throw (Error) fault.getCause();
+      throw new IllegalStateException(fault.getCause());
+    } catch (InterruptedException fault) {
+      throw new IllegalStateException(fault);
+    } finally {
+      submitted.clear();
+    }
+  }
+
+  private static boolean isStuck() {
+    long now = System.nanoTime();
+    for (long began : RUNNING.values()) {
+      if (now - began > STUCK_NANOS) return true;
+    }
+    return false;
+  }
+}

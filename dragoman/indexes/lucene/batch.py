@@ -1,0 +1,86 @@
+"""Queries over several indexes of this process in one call of Java, which takes as long as a small search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman import cores
+from dragoman.deadline import remaining
+from dragoman.indexes.bm25 import Parts
+from dragoman.indexes.java.jvm import java_class
+from dragoman.indexes.lucene.queries import MOST_HITS, PreparedQuery, Scored, read_parts, read_scored
+
+__all__ = ["score_batch", "score_documents_batch"]
+
+_LONGEST_SECONDS = 30.0
+_SHARE_OF_TIME = 0.5
+"""Of the time that is left, what the call may take: where it takes longer, the parts are asked one by one."""
+_PROCESSORS = cores.available()
+
+
+class _Batch(NamedTuple):
+    """What the Java class ``dragoman.Batch`` takes first."""
+
+    searchers: list[Any]
+    shapes: NDArray[np.int32]
+    parameters: NDArray[np.float64]
+    fields: str
+    terms: str
+    weights: NDArray[np.float64]
+    groups: NDArray[np.float64]
+
+
+def score_batch(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQuery], k: int) -> list[Scored]:
+    """The ``k`` best documents of each query; ``searchers`` are those of the parts of its index.
+
+    Call it where Java runs.
+    """
+    batch = _join(searchers, queries, [0] * len(queries))
+    answer = np.array(java_class("dragoman.Batch").search(*batch, min(k, MOST_HITS), _PROCESSORS, _milliseconds()))
+    found: list[Scored] = []
+    start = 0
+    for query in queries:
+        size = answer[start].item()
+        found.append(read_scored(answer[start + 1 : start + 1 + size], query))
+        start += 1 + size
+    return found
+
+
+def score_documents_batch(
+    searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQuery], keys: Sequence[NDArray[np.int64]]
+) -> list[Parts]:
+    """The scores of the documents with the ``keys`` of each query; ``searchers`` as for :func:`score_batch`."""
+    batch = _join(searchers, queries, list(map(len, keys)))
+    joined = np.concatenate(keys) if keys else np.zeros(0, np.int64)
+    answer = np.array(java_class("dragoman.Batch").parts(*batch, joined, _PROCESSORS, _milliseconds()))
+    sizes = [(len(of_query) + 1) * (len(query.groups) // 2 + 1) for query, of_query in zip(queries, keys, strict=True)]
+    starts = list(accumulate(sizes, initial=0))
+    return [
+        read_parts(answer[start:end], query) for query, start, end in zip(queries, starts, starts[1:], strict=False)
+    ]
+
+
+def _join(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQuery], keys: Sequence[int]) -> _Batch:
+    shapes = [
+        (len(parts), len(query.terms), len(query.groups) // 2, count)
+        for parts, query, count in zip(searchers, queries, keys, strict=True)
+    ]
+    return _Batch(
+        [searcher for parts in searchers for searcher in parts],
+        np.array(shapes, np.int32).ravel(),
+        np.array([(query.structured, query.k1, query.b) for query in queries], np.float64).ravel(),
+        "\n".join([query.field for query in queries]),
+        "\n".join([query.lines for query in queries if query.terms]),
+        np.concatenate([query.weights for query in queries]),
+        np.concatenate([query.groups for query in queries]),
+    )
+
+
+def _milliseconds() -> int:
+    return math.ceil(1000 * _SHARE_OF_TIME * remaining(_LONGEST_SECONDS))
