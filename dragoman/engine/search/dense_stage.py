@@ -141,9 +141,9 @@ class DenseStage:
             permitted = np.array(retrieval.permitted.get(collection.key, ()), np.int64)
             return embeddings.search(vector, 1, collection.generation, permitted).only(permitted)
         fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-        rankings = retrieval.collection_rankings
-        here = [index for index, ranking in enumerate(rankings) if ranking.collection.key == collection.key]
-        return embeddings.search(vector, fetched, collection.generation, words.keys[np.isin(words.rankings, here)])
+        collections = np.array([ranking.collection.key for ranking in retrieval.collection_rankings], np.int64)
+        others = words.keys[collections[words.rankings] == collection.key]
+        return embeddings.search(vector, fetched, collection.generation, others)
 
     def _meanings(self, collection: CollectionInfo, near: Nearest, excess: Mapping[str, float]) -> MeaningRanking:
         """Documents of one collection with their languages; they are not calibrated yet."""

@@ -51,27 +51,46 @@ def _links(documents: Sequence[RankedDocument], query: EncodedQuery) -> NDArray[
     """What the links of the word of each subword of the query to each document count (documents, subwords)."""
     links = np.zeros((len(documents), len(query.weights)))
     rows_of_rankings: dict[int, list[int]] = {}
+    rankings: list[CollectionRanking] = []
     for row, document in enumerate(documents):
         ranking = document.collection_ranking
         if document.linked is not None and ranking is not None and ranking.translated.foreign:
+            if id(ranking) not in rows_of_rankings:
+                rankings.append(ranking)
             rows_of_rankings.setdefault(id(ranking), []).append(row)
-    for rows in check_each(rows_of_rankings.values()):
-        ranking, linked = documents[rows[0]].collection_ranking, np.array([documents[row].linked for row in rows])
-        if ranking is not None and linked.size:
-            links[rows] = (linked[:, None] * _values(ranking, query)).max(2)
+    start = 0
+    words = _words(rankings, query)
+    for ranking in check_each(rankings):
+        rows, values = rows_of_rankings[id(ranking)], _values(ranking)
+        linked = np.array([documents[row].linked for row in rows])
+        if len(values):
+            of_subwords = words[:, start : start + len(values)] * values
+            links[rows] = (linked[:, None] * of_subwords).max(2)
+        start += len(values)
     return links
 
 
-def _values(ranking: CollectionRanking, query: EncodedQuery) -> NDArray[np.float64]:
-    """What a link counts, for each subword of the query and each group (subwords, groups); 0 outside of its word."""
-    translated = ranking.translated
-    glossaries = translated.view.glossaries if translated.view is not None else frozenset()
-    places = [[(group.start, group.end), *group.repeated] for group in translated.query.groups]
-    firsts = np.cumsum([0, *map(len, places)])[:-1]
-    words = np.logical_or.reduceat(inside(query.offsets, list(chain.from_iterable(places))), firsts, axis=1)
-    values = [
-        GLOSSARY if any(alternative.origin in glossaries for alternative in group.alternatives) else LINKED
-        for group in translated.query.groups
+def _words(rankings: Sequence[CollectionRanking], query: EncodedQuery) -> NDArray[np.bool_]:
+    """Whether a subword of the query is in the word of a group (subwords, groups), for the groups of all rankings."""
+    places = [
+        [(group.start, group.end), *group.repeated] for ranking in rankings for group in ranking.translated.query.groups
     ]
-    link_values: NDArray[np.float64] = words * np.array(values)
-    return link_values
+    if not places:
+        return np.zeros((len(query.weights), 0), np.bool_)
+    firsts = np.cumsum([0, *map(len, places)])[:-1]
+    words: NDArray[np.bool_] = np.logical_or.reduceat(
+        inside(query.offsets, list(chain.from_iterable(places))), firsts, axis=1
+    )
+    return words
+
+
+def _values(ranking: CollectionRanking) -> NDArray[np.float64]:
+    """What a link of each group counts (groups,)."""
+    view = ranking.translated.view
+    glossaries = view.glossaries if view is not None else frozenset()
+    return np.array(
+        [
+            GLOSSARY if any(alternative.origin in glossaries for alternative in group.alternatives) else LINKED
+            for group in ranking.translated.query.groups
+        ]
+    )

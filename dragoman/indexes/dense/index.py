@@ -225,8 +225,11 @@ class DenseIndex:
         with self._lock:
             passages, scores, best = self._search(vector, k)
             found = passages.nearest(best[:k], scores)
-            further = others[~np.isin(others, found.keys)].tolist()
-            return found, self._best_of(vector, further).nearest if further else NONE
+            if not len(others):
+                return found, NONE
+            if len(passages.ids) == len(self):
+                return found, passages.nearest(best[k:][np.isin(passages.keys[best[k:]], others)], scores)
+            return found, self._best_of(vector, others[~np.isin(others, found.keys)].tolist()).nearest
 
     def score(self, vector: Vectors, keys: Iterable[int]) -> list[DenseHit]:
         """Documents by their keys, with the inner products of their best passages, best first, ties by ascending key.

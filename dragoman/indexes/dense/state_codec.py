@@ -93,34 +93,28 @@ class StateCodec:
 
     def decode(self, codes: Codes) -> States:
         """The states (subwords, width) of codes (subwords, size), of about unit length."""
-        decoded: States = self._decode(codes) @ self._rotation + self._mean
+        if not len(codes):
+            return np.zeros((0, self.width), np.float32)
+        decoded: States = self._quantizer.decode(np.ascontiguousarray(codes)) @ self._rotation + self._mean
         return decoded
 
     def maxima(self, codes: Codes, lengths: Sequence[int], states: States) -> NDArray[np.float32]:
         """The largest inner product (documents, others) of each document's coded states with each of the other states.
 
         There is at least one document, and each has ``lengths`` subwords, at least 1; ``states`` is (others, width).
-        Each document has a product of its own: a product of all would be rounded by how many there are.
+        The products of all centroids are looked up by the codes, and added up part by part (asymmetric distances, as in
+        the paper): a document's are the same whatever others are beside it.
         """
-        decoded, rotated = self._decode(codes), np.ascontiguousarray((states @ self._rotation.T).T)
-        products = np.empty((len(decoded), len(states)), np.float32)
+        rotated = (states @ self._rotation.T).reshape(len(states), self.size, -1)
+        tables = self.centroids @ rotated.transpose(1, 2, 0)
+        products = np.zeros((len(codes), len(states)), np.float32)
+        part = np.empty_like(products)
+        for table, column in zip(tables, codes.T.astype(np.intp), strict=True):
+            np.take(table, column, axis=0, out=part, mode="clip")  # which does not copy ``out``
+            products += part
         ends = np.cumsum(lengths, dtype=np.int64)
-        start = 0
-        for end in ends.tolist():
-            np.matmul(decoded[start:end], rotated, out=products[start:end])
-            start = end
         largest: NDArray[np.float32] = np.maximum.reduceat(products, ends - np.array(lengths, np.int64))
         return largest + states @ self._mean
-
-    def _decode(self, codes: Codes) -> States:
-        """Centred and rotated states (subwords, width)."""
-        if not len(codes):
-            return np.zeros((0, self.width), np.float32)
-        import faiss
-
-        faiss.omp_set_num_threads(1)  # per thread: on a busy machine, a few thousand codes do not repay a thread pool
-        states: States = self._quantizer.decode(np.ascontiguousarray(codes))
-        return states
 
     def save(self, path: Path) -> None:
         """Write the codec to ``path`` atomically, in 16 bits."""
