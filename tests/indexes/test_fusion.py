@@ -2,105 +2,86 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.indexes.bm25 import Hit, Ranking
 from dragoman.indexes.fusion import RRF_K, calibrate, convex, merge_by_share, rrf
 
-items = st.lists(st.integers(0, 30), unique=True, max_size=15)
+NAN = math.nan
+unit = st.floats(0, 1)
+ranks = st.lists(st.integers(1, 30) | st.just(NAN), min_size=8, max_size=8)
+values = st.lists(unit | st.just(NAN), min_size=8, max_size=8)
 
 
-@given(st.lists(st.tuples(items, st.floats(0, 5)), max_size=4))
-def test_rrf_is_the_weighted_sum_of_reciprocal_ranks(weighted: list[tuple[list[int], float]]) -> None:
-    rankings, weights = [one for one, _ in weighted], [weight for _, weight in weighted]
-    fused = dict(rrf(rankings, int, weights=weights))
-    assert set(fused) == {item for ranking in rankings for item in ranking}
-    for item, score in fused.items():
-        places = [(weight, ranking.index(item) + 1) for ranking, weight in weighted if item in ranking]
-        assert score == pytest.approx(sum(weight / (RRF_K + rank) for weight, rank in places))
-    assert list(fused.values()) == sorted(fused.values(), reverse=True)
-
-
-@given(st.lists(items, max_size=4))
-def test_rrf_is_the_sum_of_reciprocal_ranks(rankings: list[list[int]]) -> None:
-    fused = dict(rrf(rankings, int))
-    assert set(fused) == {item for ranking in rankings for item in ranking}
-    for item, score in fused.items():
-        expected = sum(1 / (RRF_K + ranking.index(item) + 1) for ranking in rankings if item in ranking)
-        assert score == pytest.approx(expected)
-    assert list(fused.values()) == sorted(fused.values(), reverse=True)
-
-
-def test_rrf_breaks_ties_by_the_order_and_cuts() -> None:
-    assert [item for item, _ in rrf([["c", "b"], ["a", "d"]], ord)] == ["a", "c", "b", "d"]
-    assert rrf([["a", "b"], ["c", "d"]], ord, k=1) == [("a", 1 / 61)]
-    assert rrf([["a", "a", "b"]], ord) == [("a", 1 / 61), ("b", 1 / 63)]
-    assert rrf([], ord) == [] == rrf([[], []], ord)
+@given(st.lists(st.tuples(ranks, st.floats(0, 5)), min_size=1, max_size=4))
+def test_rrf_is_the_weighted_sum_of_reciprocal_ranks(weighted: list[tuple[list[float], float]]) -> None:
+    fused = rrf([np.array(ranked) for ranked, _ in weighted], [weight for _, weight in weighted])
+    for item, score in enumerate(fused.tolist()):
+        parts = [weight / (RRF_K + ranked[item]) for ranked, weight in weighted if not math.isnan(ranked[item])]
+        assert score == pytest.approx(sum(parts))
 
 
 def test_rrf_refuses_a_negative_constant() -> None:
     with pytest.raises(ValueError, match="-1"):
-        rrf([["a"]], ord, constant=-1)
+        rrf([np.ones(1)], [1.0], constant=-1)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, 1.0, 1.0]])
 def test_rrf_refuses_weights_that_do_not_fit(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="weights"):
-        rrf([["a"], ["b"]], ord, weights=weights)
+        rrf([np.ones(1), np.ones(1)], weights)
 
 
-def test_normalised_makes_scales_comparable() -> None:
-    german = Ranking([Hit(1, 6.0), Hit(2, 2.0)], attainable=10.0)
-    russian = Ranking([Hit(1, 60.0), Hit(7, 50.0), Hit(5, 50.0)], attainable=80.0)
-    fused = merge_by_share([("de", german), ("ru", russian), ("sw", Ranking())], str)
-    assert [(source, key) for source, key, _ in fused] == [
-        ("ru", 1),
-        ("ru", 5),
-        ("ru", 7),
-        ("de", 1),
-        ("de", 2),
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2), st.dictionaries(st.integers(0, 9), st.integers(0, 5), max_size=6), st.integers(6, 9)
+        ),
+        max_size=4,
+    ),
+    st.integers(1, 9),
+)
+def test_shares_make_scales_comparable(rankings: list[tuple[int, dict[int, int], int]], k: int) -> None:
+    """Against plain Python: by share, then by the place of the source, then by key."""
+    scales = [
+        (place, np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64), float(attainable))
+        for place, scores, attainable in rankings
     ]
-    assert [share for *_, share in fused] == pytest.approx([0.75, 0.625, 0.625, 0.6, 0.2])
-    assert merge_by_share([("de", german), ("ru", russian)], str, k=2) == fused[:2]
+    merged = [
+        (-score / attainable, place, key, source)
+        for source, (place, scores, attainable) in enumerate(rankings)
+        for key, score in scores.items()
+    ]
+    sources, inside, shares = merge_by_share(scales, k)
+    found = [
+        (-share, scales[source][0], int(scales[source][1][index]))
+        for source, index, share in zip(sources.tolist(), inside.tolist(), shares.tolist(), strict=True)
+    ]
+    assert found == [entry[:3] for entry in sorted(merged)[:k]]
 
 
-def test_ties_are_broken_by_the_order_of_the_sources() -> None:
-    same = Ranking([Hit(3, 1.0)], attainable=2.0)
-    assert merge_by_share([("b", same), ("a", same)], str) == [("a", 3, 0.5), ("b", 3, 0.5)]
-
-
-unit = st.floats(0, 1)
-values = st.dictionaries(st.integers(0, 20), unit, max_size=12)
-
-
-@given(values, values, unit, unit)
-def test_convex_weighs_both_scores(shares: dict[int, float], near: dict[int, float], even: float, odd: float) -> None:
-    def weight_of(item: int) -> float:
-        return odd if item % 2 else even
-
-    fused = convex(shares, near, weight_of, int)
-    assert {item for item, _ in fused} == shares.keys() | near.keys()
-    for item, score in fused:
-        alone = shares.get(item, 0.0) if item not in near else None
-        weight = weight_of(item)
-        expected = (1 - weight) * shares.get(item, 0.0) + weight * near[item] if alone is None else alone
+@given(values, values, st.lists(unit, min_size=8, max_size=8))
+def test_convex_weighs_both_scores(shares: list[float], near: list[float], weights: list[float]) -> None:
+    fused = convex(np.array(shares), np.array(near), np.array(weights))
+    for share, nearness, weight, score in zip(shares, near, weights, fused.tolist(), strict=True):
+        matched = 0.0 if math.isnan(share) else share
+        expected = matched if math.isnan(nearness) else (1 - weight) * matched + weight * nearness
         assert score == pytest.approx(expected)
         assert 0 <= score <= 1 + 1e-9
-    assert fused == sorted(fused, key=lambda scored: (-scored[1], scored[0]))  # ties by the order of the items
-    assert convex(shares, near, weight_of, int, 3) == fused[:3]
 
 
-def test_convex_keeps_a_document_that_has_no_embedding_yet_and_refuses_other_weights() -> None:
-    assert convex({1: 0.9, 2: 0.5}, {2: 0.9, 3: 0.8}, lambda item: 0.5, int) == [(1, 0.9), (2, 0.7), (3, 0.4)]
-    for weight in (-0.1, 1.1):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            convex({}, {1: 0.5}, lambda item, weight=weight: weight, int)  # type: ignore[misc]
+@pytest.mark.parametrize("weight", [-0.1, 1.1, NAN])
+def test_convex_refuses_other_weights(weight: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        convex(np.ones(2), np.ones(2), np.array([0.5, weight]))
 
 
 @given(st.floats(-1, 1), st.floats(0, 0.99))
 def test_a_calibrated_cosine_is_the_share_above_the_floor(cosine: float, floor: float) -> None:
-    found = calibrate(cosine, floor)
+    found = float(calibrate(np.array([cosine]), floor)[0])
     assert 0 <= found <= 1
     assert found == 0 if cosine <= floor else found == pytest.approx((cosine - floor) / (1 - floor))

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.indexes.errors import IndexFault
+from dragoman.indexes.lucene import searched_index
 from dragoman.lexicon.query import monolingual
 from dragoman.service.runtime import Runtime
 
@@ -55,3 +60,13 @@ def crash(runtime: Runtime) -> None:
         index._replace()
     runtime.store.close()
     runtime._directory.close()
+
+
+def ask_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no indexes be asked together, as where one of them is broken, so that each is asked by itself."""
+
+    def refuse(*_: object) -> None:
+        raise IndexFault(Path("one of them"), "is broken")
+
+    for name in ("score_batch", "score_documents_batch"):
+        monkeypatch.setattr(searched_index, name, refuse)

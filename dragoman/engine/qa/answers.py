@@ -11,7 +11,7 @@ from dragoman.engine.models.readers import Kind, ReaderInfo
 from dragoman.engine.models.reading import AnswerRead, FindAnswers
 from dragoman.engine.qa.response import QaAnswer, QaResponse
 from dragoman.engine.qa.texts import Question, SourceText, read_texts, sentence_around
-from dragoman.engine.search.glosses import Glosses
+from dragoman.engine.search.shown.glosses import Glosses
 
 ANSWERS = 3
 

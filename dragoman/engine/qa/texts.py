@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dragoman.engine.models.reading import ReadText
 from dragoman.engine.qa.response import AnswerDocument
-from dragoman.engine.search.glosses import Glosses
+from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.lexicon.text.passages import sentences
 
 

@@ -31,7 +31,7 @@ from dragoman.engine.query.readers import readers_of
 from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.search.entity_stage import EntityStage
 from dragoman.engine.search.first_stage import FirstStage
-from dragoman.engine.search.glosses import Glosses
+from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.request import Method, SearchQuery

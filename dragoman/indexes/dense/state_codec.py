@@ -105,7 +105,7 @@ class StateCodec:
         The products of all centroids are looked up by the codes, and added up part by part (asymmetric distances, as in
         the paper): a document's are the same whatever others are beside it.
         """
-        rotated = (states @ self._rotation.T).reshape(len(states), self.size, -1)
+        rotated = (states @ self._rotation.T).reshape(len(states), self.size, self.width // self.size)
         tables = self.centroids @ rotated.transpose(1, 2, 0)
         products = np.zeros((len(codes), len(states)), np.float32)
         part = np.empty_like(products)

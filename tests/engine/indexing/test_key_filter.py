@@ -71,7 +71,7 @@ def test_embeddings(runtime: Runtime, part: int) -> None:
     dense = DenseIndexes(runtime.source, runtime.models, pool, True, keys=lambda key: key % 2 == part)
 
     def keys() -> list[int]:
-        return sorted(hit.key for hit in dense.of(collection).search(WordEncoder.vector("neno1"), 100).hits)
+        return sorted(dense.of(collection).search(WordEncoder.vector("neno1"), 100).best.keys.tolist())
 
     try:
         dense.start()

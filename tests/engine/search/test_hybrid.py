@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
-from dragoman.engine.core.errors import TooManyRequests, Unavailable
+from dragoman.engine.core.errors import TooManyRequests
 from dragoman.engine.core.priority import background
 from dragoman.engine.models.models import Encode
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
+from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from tests.support.modelling import GERMAN, WordEncoder, ask, reasons
-from tests.support.searching import add, running
+from tests.support.searching import add, ask_one_by_one, running
 
 pytestmark = pytest.mark.slow
 
@@ -73,9 +75,10 @@ def test_hybrid_without_bm25_is_dense_and_says_so(
         add(runtime, "de", *GERMAN)
 
         def broken(*_: object) -> None:
-            raise Unavailable("Lucene is not there")
+            raise IndexFault(Path("folder"), "is not there")
 
-        monkeypatch.setattr(LuceneIndex, "rank_with_statistics", broken)
+        ask_one_by_one(monkeypatch)
+        monkeypatch.setattr(LuceneIndex, "score", broken)
         answer = ask(runtime, "bee", method="hybrid")
         assert ids(answer)[0] == "b"
         assert any("ranked by dense search alone" in reason for reason in reasons(answer, "first_stage"))
@@ -116,13 +119,15 @@ def test_an_index_that_fails_after_the_ranking_is_reported_once(
         add(runtime, "de", *GERMAN, {"id": "r", "text": "bee", "language": "ru"}, {"id": "s", "text": "bee"})
 
         def broken(*_: object) -> None:
-            raise Unavailable("the index is closing")
+            raise IndexFault(Path("folder"), "is closing")
 
-        monkeypatch.setattr(LuceneIndex, "parts", broken)
+        ask_one_by_one(monkeypatch)
+        monkeypatch.setattr(LuceneIndex, "score_documents", broken)
         answer = ask(runtime, "bee", method="hybrid")
         assert set(ids(answer)) >= {"r", "s", "b"}
         assert reasons(answer, "first_stage") == [
-            "collection 'de': hits of dense search have no words compared: the index is closing"
+            "collection 'de': hits of dense search have no words compared: the index of a collection is damaged or"
+            " closed, and is being repaired"
         ]
-        with background(60), pytest.raises(Unavailable, match="the index is closing"):
+        with background(60), pytest.raises(IndexFault, match="is closing"):
             ask(runtime, "bee", method="hybrid")

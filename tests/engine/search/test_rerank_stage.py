@@ -17,10 +17,10 @@ import pytest
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
 from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.dense_stage import DenseStage
+from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import WordAnalysis
-from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
 from dragoman.service.runtime import Runtime
 from dragoman.service.search.schemas import SearchRequest
@@ -138,7 +138,7 @@ def test_half_a_hybrid_search_joins_by_the_weight_of_the_method_that_is_left(
     def broken(*_: object) -> None:
         raise Unavailable("it is not there")
 
-    monkeypatch.setattr(*((DenseStage, "rank") if part == "encoder" else (LuceneIndex, "rank_with_statistics")), broken)
+    monkeypatch.setattr(*((DenseStage, "find") if part == "encoder" else (FirstStage, "find")), broken)
     weight = 0.5 if (part, fusion) == ("encoder", "convex") else 0.0  # RRF's scores are no shares
     settings = Settings.load(data_dir=tmp_path, rerank_seconds=2.0, hybrid_fusion=fusion)
     with standing_in(monkeypatch, WordEncoder(), None, scorer):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.indexes.dense.index import DenseIndex, Embedded
 from dragoman.indexes.dense.parts import to_8_bits
+from dragoman.indexes.dense.sharded_index import ShardedDenseIndex
 
 WIDTH = 4
 
@@ -36,8 +39,8 @@ def brute_force(model: dict[int, Embedded], query: np.ndarray, k: int) -> list[t
 
 
 @settings(max_examples=150, deadline=None)
-@given(STEPS, VECTORS, st.integers(1, 8))
-def test_any_history_gives_the_hits_of_brute_force(steps, query, k) -> None:
+@given(STEPS, VECTORS, st.integers(1, 8), st.sets(st.integers(0, 7)))
+def test_any_history_gives_the_hits_of_brute_force(steps, query, k, others) -> None:
     index, model = DenseIndex(WIDTH), {}
     vector = np.array(query, np.float32)
     for generation, (step, argument) in enumerate(steps):
@@ -59,6 +62,20 @@ def test_any_history_gives_the_hits_of_brute_force(steps, query, k) -> None:
         assert len(index) == sum(len(document.spans) for document in model.values())
         hits = [(hit.key, hit.score, hit.generation, hit.start) for hit in index.search(vector, k)]
         assert hits == brute_force(model, vector, k)
+    for shards in (1, 2, 3):
+        with ThreadPoolExecutor(shards) as pool:
+            sharded = ShardedDenseIndex(shards, pool, WIDTH)
+            sharded.put(list(model.values()))
+            check_nearest(sharded.search(vector, k, np.array(sorted(others), np.int64)), model, vector, k, others)
+
+
+def check_nearest(found, model, vector, k, others) -> None:
+    """The best documents in order, and the others that were asked for in any."""
+    ranked = [hit[:3] for hit in brute_force(model, vector, len(model))]
+    assert not found.unsearched
+    assert list(zip(*(column.tolist() for column in found.best), strict=True)) == ranked[:k]
+    further = zip(*(column.tolist() for column in found.others), strict=True)
+    assert sorted(further) == sorted(hit for hit in ranked[k:] if hit[0] in others)
 
 
 def test_many_passages_agree_with_numpy() -> None:
@@ -76,6 +93,11 @@ def test_many_passages_agree_with_numpy() -> None:
         hits = index.search(query, 100)
         assert [hit.key for hit in hits] == expected
         np.testing.assert_allclose([hit.score for hit in hits], scores[expected], rtol=1e-5)
+        best, others = index.nearest(query, 100, np.array(range(0, documents, 2), np.int64))
+        assert best.keys.tolist() == expected
+        wanted = {key for key in range(0, documents, 2) if key not in gone} - set(expected)
+        assert set(others.keys.tolist()) == wanted
+        assert others.scores.tolist() == [one.score for one in index.score(query, others.keys.tolist())]
 
 
 def test_replaced_documents_are_compacted() -> None:

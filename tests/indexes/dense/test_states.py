@@ -62,17 +62,18 @@ def test_any_history_gives_the_maxsim_of_brute_force(monkeypatch, steps, query, 
             index = DenseIndex(WIDTH, EXACT)
             index.put(documents)
         assert index.state_bytes == WIDTH * sum(len(states) for passages in model.values() for states in passages)
-    found = index.maxsim(np.array([sign, 0, 0, 0], np.float32), rows(query), range(7))
-    assert found.shape == (7, len(query))
-    for key, own in enumerate(found):
+    kept = index.state_codes(np.array([sign, 0, 0, 0], np.float32), range(7))
+    assert kept is not None
+    found = EXACT.maxima(kept.codes, kept.lengths, rows(query)) if kept.rows else []
+    for key in range(7):
         passages = model.get(key, [])
         nearest = passages[::-1] if sign > 0 else passages
         compared = nearest[:2] if sum(map(len, nearest[:2])) <= 6 else nearest[:1]
         states = rows([state for passage in compared for state in passage])
+        assert (key in kept.rows) == bool(len(states))
         if len(states):
+            own = found[kept.rows.index(key)]
             np.testing.assert_allclose(own, (rows(query) @ states.T).max(1), atol=0.03)
-        else:
-            assert np.isnan(own).all()
 
 
 def test_states_that_were_dropped_stay_away() -> None:
@@ -83,7 +84,7 @@ def test_states_that_were_dropped_stay_away() -> None:
     index.put([embedded(3, [[[1.0] * 4]])])
     index._compact()
     assert index.state_bytes == 0
-    assert index.maxsim(np.ones(WIDTH, np.float32), rows([[1, 0, 0, 0]]), [3]) is None
+    assert index.state_codes(np.ones(WIDTH, np.float32), [3]) is None
     assert [hit.key for hit in index.search(np.ones(WIDTH, np.float32), 2)] == [1, 3]
 
 
@@ -115,7 +116,10 @@ def test_a_trained_codec_comes_near_its_states(tmp_path_factory, seed: int) -> N
         assert (codes == nearest).mean() > 0.999
         cosines = codec.decode(codes) @ states[:5].T
         largest = [cosines[:1].max(0), cosines[1:200].max(0), cosines[200:].max(0)]
-        np.testing.assert_allclose(codec.maxima(codes, [1, 199, 400], states[:5]), largest, atol=1e-5)
+        found = codec.maxima(codes, [1, 199, 400], states[:5])
+        np.testing.assert_allclose(found, largest, atol=1e-5)
+        alone = codec.maxima(codes[1:200], [199], states[:5])
+        assert (found[1:2] == alone).all()  # a document's products are its own
         errors.append(float(np.square(states - codec.decode(codes)).sum(1).mean()))
     assert errors == sorted(errors, reverse=True)
     path = tmp_path_factory.mktemp("codec") / "codec.safetensors"

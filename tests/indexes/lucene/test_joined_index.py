@@ -21,8 +21,12 @@ from dragoman.engine.core.errors import classify
 from dragoman.engine.indexing import faults as faults
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.errors import IndexClosed, LeaseExpired, ShardLate
-from dragoman.indexes.lucene import queries
+from dragoman.indexes.java import jvm
+from dragoman.indexes.java.jvm import JavaError
+from dragoman.indexes.lucene import batch, queries
+from dragoman.indexes.lucene.batch import score_batch, score_documents_batch
 from dragoman.indexes.lucene.joined_index import JoinedIndex
+from dragoman.indexes.lucene.searched_index import score_each
 from dragoman.indexes.shard_group import shard_of
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import PlainAnalysis
@@ -77,12 +81,30 @@ def check_same(indexes: Pair, query: TranslatedQuery, k: int, bm25: BM25) -> Non
         np.testing.assert_array_equal(computed, expected)
 
 
+def check_batch(indexes: Pair, asked: Sequence[TranslatedQuery], k: int, bm25: BM25) -> None:
+    """All queries in one call, each of one index and of its shards: as one by one."""
+    prepared = [queries.prepare(query, "xx", bm25) for query in asked]
+    of_shards = [searcher for shard in indexes.shards for searcher in shard.searchers]
+    searchers = [indexes.one.searchers, of_shards] * len(prepared)
+    twice = [query for query in prepared for _ in range(2)]
+    keys = [np.array([key, 7_000, 3][: 1 + place % 3], np.int64) for place, key in enumerate(range(len(twice)))]
+    scored = jvm.run(score_batch, searchers, twice, k)
+    chosen = jvm.run(score_documents_batch, searchers, twice, keys)
+    for place, query in enumerate(twice):
+        for expected, found in zip(indexes.one.score(query, k), scored[place], strict=True):
+            np.testing.assert_array_equal(found, expected)
+        for expected, found in zip(
+            indexes.one.score_documents(query, keys[place].tolist()), chosen[place], strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(changes, st.lists(groups, min_size=1, max_size=2), parameters, st.sampled_from([1, 2, 3, 5]), st.integers(1, 12))
 def test_shards_answer_as_one_index_bit_for_bit(
     changes: list[tuple[dict[int, list[str]], set[int]]],
-    queries: list[list[TermGroup]],
+    asked: list[list[TermGroup]],
     bm25: BM25,
     shards: int,
     k: int,
@@ -90,9 +112,11 @@ def test_shards_answer_as_one_index_bit_for_bit(
     with pair(shards) as indexes:
         for added, deleted in changes:
             indexes.change(added, sorted(deleted))
-            for query in [TranslatedQuery(method, groups) for groups in queries for method in METHODS]:
+            for query in [TranslatedQuery(method, groups) for groups in asked for method in METHODS]:
                 check_same(indexes, query, k, bm25)
                 check_same(indexes, query, k, bm25)  # now with the sums of before
+            together = [TranslatedQuery("psq", []), *(TranslatedQuery("psq", groups) for groups in asked)]
+            check_batch(indexes, [*together, TranslatedQuery("smt", asked[0])], k, bm25)
             terms = VOCABULARY + MISSING
             assert indexes.joined.document_frequencies("xx", terms) == indexes.one.document_frequencies("xx", terms)
 
@@ -117,6 +141,27 @@ TEXTS = {key: [VOCABULARY[key % 4], VOCABULARY[key * 7 % 5], "haus"][: 1 + key %
 
 def word(*terms: str, method: Method = "psq") -> TranslatedQuery:
     return TranslatedQuery(method, [TermGroup(term, term, 0, 1, [Alternative(term, 0.7, 0)]) for term in terms])
+
+
+def test_a_batch_without_time_and_a_closed_index_leave_each_to_answer_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pair(2) as indexes:
+        indexes.change(TEXTS)
+        query = queries.prepare(word("haus"), "xx", BM25())
+        expected = indexes.one.score(query, 5).keys.tolist()
+        monkeypatch.setattr(batch, "_LONGEST_SECONDS", 0.0)
+        with pytest.raises(JavaError, match="TimeoutException"):
+            jvm.run(score_batch, [indexes.one.searchers], [query], 5)
+        (found,) = score_each([(indexes.one, query)], 5)
+        assert isinstance(found, queries.Scored)
+        assert found.keys.tolist() == expected
+        monkeypatch.undo()
+        indexes.shards[0].close()
+        found, closed = score_each([(indexes.one, query), (indexes.shards[0], query)], 5)
+        assert isinstance(found, queries.Scored)
+        assert found.keys.tolist() == expected
+        assert isinstance(closed, IndexClosed)
 
 
 def test_a_statistic_of_one_shard_alone_changes_the_scores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,10 +123,10 @@ def test_a_vector_is_served_only_while_its_document_is_unchanged(slow: Settings,
         vector = WordEncoder.vector("bee")
         add(runtime, "de", {"id": "b", "text": "Hafen"})
         key = runtime.collections.get("de").key
-        assert [hit.generation for hit in runtime.dense.of(key).search(vector, 9).hits] == [1, 1]
+        assert runtime.dense.of(key).search(vector, 9).best.generations.tolist() == [1, 1]
         encoder.barrier.set()
         settled(runtime)
-        assert len(runtime.dense.of(key).search(vector, 9).hits) == 3
+        assert len(runtime.dense.of(key).search(vector, 9).best.keys) == 3
 
 
 def test_while_documents_change_no_search_finds_what_they_were(settings: Settings, encoder: WordEncoder) -> None:

@@ -101,7 +101,7 @@ def test_searches_and_additions_go_on_while_embeddings_are_stored(
         slow = threads.submit(lambda: runtime.dense._embed(collection, collection.take()))
         try:
             assert writing.wait(60)
-            hits = in_time(lambda: collection.search(WordEncoder.vector("bee"), 9).hits)
+            hits = in_time(lambda: collection.search(WordEncoder.vector("bee"), 9).best.keys)
             assert len(hits) == 3
             assert in_time(collection.coverage) == Coverage(missing=2, failed=0, total=5)
             in_time(lambda: runtime.collections.delete_document("de", "gone"))
@@ -110,4 +110,4 @@ def test_searches_and_additions_go_on_while_embeddings_are_stored(
             written.set()
         slow.result(60)
         assert collection.coverage() == Coverage(missing=0, failed=0, total=4)
-        assert len(collection.search(WordEncoder.vector("bee"), 9).hits) == 4
+        assert len(collection.search(WordEncoder.vector("bee"), 9).best.keys) == 4

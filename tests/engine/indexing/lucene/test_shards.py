@@ -28,7 +28,7 @@ from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.service.runtime import Runtime
 from dragoman.store.tables.service import Upload
 from tests.support.modelling import WIDTH, LinkScorer, UpperTranslator, WordEncoder, ask, standing_in
-from tests.support.searching import add, found, ndjson, running
+from tests.support.searching import add, ask_one_by_one, found, ndjson, running
 from tests.support.serving import Server
 
 pytestmark = pytest.mark.slow
@@ -216,6 +216,7 @@ def test_a_part_that_fails_is_named_and_built_anew_while_the_others_serve(
             assert go_on.wait(60)
             rebuild(self, *arguments)
 
+        ask_one_by_one(monkeypatch)
         monkeypatch.setattr(LuceneIndex, "score", fail)
         monkeypatch.setattr(CollectionIndex, "rebuild", rebuild_later)
         with background(60), pytest.raises(Unavailable, match="33% of its documents"):

@@ -16,7 +16,6 @@ from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
 from dragoman.engine.search.shown.evidence import Evidence, Shown
 from dragoman.engine.search.shown.places import Work
 from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH, Matcher, best_window, inside
-from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics, rarity
 from dragoman.lexicon.query import monolingual
@@ -71,7 +70,7 @@ def collection_ranking_of(query: str, analysis: Counted) -> CollectionRanking:
     tokens = analysis.plain.tokens(query)
     translated = Translated(analysis.language, monolingual(tokens), None, False)
     frequencies = dict.fromkeys((token.term for token in tokens), 1)
-    return CollectionRanking(nothing, translated, Ranking([], 1.0), Statistics(10, 1_000, frequencies))
+    return CollectionRanking(nothing, translated, nothing, 1.0, Statistics(10, 1_000, frequencies))
 
 
 def shown_of(query: str, document: RankedDocument, analysis: Counted, work: Work | None = None) -> Shown:
