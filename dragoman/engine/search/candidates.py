@@ -139,7 +139,7 @@ class Candidates:
         """The ``k`` documents with the highest ``scores``, ties by collection and key; none whose score is NaN."""
         places = np.lexsort((self.keys, self.collections, -scores))[: min(k, int((~np.isnan(scores)).sum()))]
         collections = {collection.key: collection for collection in retrieval.collections}
-        found = []
+        documents = []
         for place, score, bm25, dense in zip(
             places.tolist(), scores[places].tolist(), self.bm25.at(places), self.dense.at(places), strict=True
         ):
@@ -150,11 +150,11 @@ class Candidates:
             document.bm25, document.dense = bm25, dense
             if index >= 0:
                 document.collection_ranking = retrieval.collection_rankings[index]
-                document.linked = self._linked(index, place)
-            found.append(document)
-        return found
+                document.linked = self._links_of(index, place)
+            documents.append(document)
+        return documents
 
-    def _linked(self, index: int, place: int) -> NDArray[np.bool_] | None:
+    def _links_of(self, index: int, place: int) -> NDArray[np.bool_] | None:
         places, linked = self.links.get(index, (_NONE, None))
         row = int(np.searchsorted(places, place))
         return linked[row] if linked is not None and row < len(places) and places[row] == place else None

@@ -80,9 +80,9 @@ class DenseStage:
         Raises:
             ServiceError: as :meth:`find`.
         """
-        candidates = Candidates.join(retrieval, NO_WORDS, found := self.find(retrieval, k), k)
+        candidates = Candidates.join(retrieval, NO_WORDS, meanings := self.find(retrieval, k), k)
         scores = np.empty(len(candidates.keys))
-        scores[np.searchsorted(candidates.keys, found.keys)] = found.similarities
+        scores[np.searchsorted(candidates.keys, meanings.keys)] = meanings.similarities
         retrieval.documents = candidates.best(retrieval, scores, k)
         for document in retrieval.documents:
             if document.dense is not None:
@@ -103,7 +103,7 @@ class DenseStage:
         coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, retrieval.cancelled)
         excess = encoder.means.excess(query.vector, retrieval.languages)
         degraded: list[Degraded] = []
-        found: list[MeaningRanking] = []
+        rankings: list[MeaningRanking] = []
         for collection in retrieval.collections:
             reached = coverage.get(collection.key)
             if reached is None:
@@ -114,7 +114,7 @@ class DenseStage:
             try:
                 hits = self._hits(retrieval, collection, query.vector, k, words)
                 note_unsearched(degraded, STAGE, collection, hits.unsearched)
-                found += [
+                rankings += [
                     self._meanings(collection, near, excess) for near in (hits.best, hits.others) if len(near.keys)
                 ]
             except (NotFound, Unavailable) as fault:
@@ -125,7 +125,7 @@ class DenseStage:
         retrieval.encoded = query
         if all(reached.states for reached in coverage.values() if reached.total) and len(query.states):
             retrieval.codec = encoder.codec
-        return _in_order(found, encoder.unrelated_cosine)
+        return _in_order(rankings, encoder.unrelated_cosine)
 
     def _hits(
         self,
@@ -151,8 +151,8 @@ class DenseStage:
         languages = np.full(len(keys), collection.languages[0] if collection.languages else collection.language, object)
         similarities = scores - excess.get(languages[0], 0.0)
         if len(collection.languages) > 1:
-            known = self._languages_by_keys(keys.tolist())
-            languages = np.array([known.get(key, languages[0]) for key in keys.tolist()], object)
+            languages_of_keys = self._languages_by_keys(keys.tolist())
+            languages = np.array([languages_of_keys.get(key, languages[0]) for key in keys.tolist()], object)
             similarities = scores - np.array([excess.get(language, 0.0) for language in languages])
         return MeaningRanking(keys, np.full(len(keys), collection.key), languages, scores, similarities, similarities)
 
@@ -199,11 +199,11 @@ class DenseStage:
         return similarities
 
 
-def _in_order(found: Sequence[MeaningRanking], floor: float) -> MeaningRanking:
+def _in_order(rankings: Sequence[MeaningRanking], floor: float) -> MeaningRanking:
     """All documents, the nearest first; ``floor`` is the cosine of unrelated sentences."""
-    if not found:
+    if not rankings:
         return NO_MEANINGS
-    keys, collections, languages, scores, similarities, _ = map(np.concatenate, zip(*found, strict=True))
+    keys, collections, languages, scores, similarities, _ = map(np.concatenate, zip(*rankings, strict=True))
     joined = MeaningRanking(keys, collections, languages, scores, similarities, calibrate(similarities, floor))
     order = np.lexsort((keys, collections, -similarities))
     return joined.at(order)

@@ -80,16 +80,16 @@ class FirstStage:
         with retrieval.stage(STAGE):
             scored = self._rank_collections(retrieval, translations, k, degraded)
             sources, inside, shares = merge_by_share(
-                [(ranking.collection.key, one.keys, one.scores, one.attainable) for ranking, one in scored], k
+                [(ranking.collection.key, *best[:2], best.attainable) for ranking, best in scored], k
             )
         retrieval.translations = list(translations.values())
         retrieval.collection_rankings = [ranking for ranking, _ in scored]
         retrieval.degraded += degraded
         if not scored:
             return NO_WORDS
-        starts = np.cumsum([0, *(len(one.keys) for _, one in scored)])[sources] + inside
-        keys, scores = (np.concatenate(column)[starts] for column in zip(*(one[:2] for _, one in scored), strict=True))
-        return WordRanking(keys, sources, scores, shares)
+        places = np.cumsum([0, *(len(best.keys) for _, best in scored)])[sources] + inside
+        keys = np.concatenate([best.keys for _, best in scored])[places]
+        return WordRanking(keys, sources, np.concatenate([best.scores for _, best in scored])[places], shares)
 
     def match(self, retrieval: Retrieval, candidates: Candidates) -> None:
         """Compare all candidates with the words of the query, those that BM25 did not rank as well.
@@ -160,20 +160,22 @@ class FirstStage:
     ) -> list[tuple[CollectionRanking, Scored]]:
         """The rankings that have hits, by collection and language."""
         asked = [(info, translations[language]) for info in retrieval.collections for language in info.languages]
-        queries = [(info, prepare(one.query, one.language, one.bm25)) for info, one in asked]
+        queries = [
+            (info, prepare(translated.query, translated.language, translated.bm25)) for info, translated in asked
+        ]
         answers, faults = self._ask(queries, lambda questions, _: score_each(questions, k))
-        found: list[tuple[CollectionRanking, Scored]] = []
+        rankings: list[tuple[CollectionRanking, Scored]] = []
         for place, ((info, translated), (_, query)) in enumerate(zip(asked, queries, strict=True)):
             if (answer := answers.get(place)) is not None and len(answer.keys):
                 statistics = answer.statistics(query.terms)
-                found.append((CollectionRanking(info, translated, query, answer.attainable, statistics), answer))
+                rankings.append((CollectionRanking(info, translated, query, answer.attainable, statistics), answer))
         unsearched: dict[str, Sequence[Unsearched]] = {
             asked[place][0].name: answer.unsearched for place, answer in answers.items() if answer.unsearched
         }
         if retrieval.permitted is not None:
-            found = self._permitted_of(found, retrieval.permitted, k, unsearched, faults)
+            rankings = self._permitted_of(rankings, retrieval.permitted, k, unsearched, faults)
         self._note_faults(retrieval.collections, unsearched, faults, degraded)
-        return found
+        return rankings
 
     def _permitted_of(
         self,
@@ -187,20 +189,20 @@ class FirstStage:
         keys = [np.array(permitted.get(ranking.collection.key, ()), np.int64) for ranking, _ in rankings]
         answers, more = self._ask(
             [(ranking.collection, ranking.query) for ranking, _ in rankings],
-            lambda questions, chosen: score_documents_of_each(questions, [keys[place] for place in chosen]),
+            lambda questions, places: score_documents_of_each(questions, [keys[place] for place in places]),
         )
         faults |= more
-        found = []
+        chosen = []
         for place, parts in answers.items():
             ranking, scored = rankings[place]
             matching = np.flatnonzero(parts.totals)
             totals = parts.totals[matching].astype(np.float64)
             best = np.lexsort((keys[place][matching], -totals))[:k]
             if len(best):
-                found.append((ranking, scored._replace(keys=keys[place][matching][best], scores=totals[best])))
+                chosen.append((ranking, scored._replace(keys=keys[place][matching][best], scores=totals[best])))
             if parts.unsearched:
                 unsearched[ranking.collection.name] = parts.unsearched
-        return found
+        return chosen
 
     def _note_faults(
         self,

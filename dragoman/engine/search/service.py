@@ -31,7 +31,6 @@ from dragoman.engine.query.readers import readers_of
 from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.search.entity_stage import EntityStage
 from dragoman.engine.search.first_stage import FirstStage
-from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
@@ -39,6 +38,7 @@ from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
 from dragoman.engine.search.search_ranking import SearchRanking
+from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.shown.hits import add_hits
 from dragoman.engine.search.suggestions import other_readings
 from dragoman.engine.settings import Settings

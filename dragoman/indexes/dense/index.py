@@ -224,12 +224,12 @@ class DenseIndex:
             raise ValueError(f"the query vector has shape {vector.shape}, not ({self.width},)")
         with self._lock:
             passages, scores, best = self._search(vector, k)
-            found = passages.nearest(best[:k], scores)
+            nearest = passages.nearest(best[:k], scores)
             if not len(others):
-                return found, NONE
+                return nearest, NONE
             if len(passages.ids) == len(self):
-                return found, passages.nearest(best[k:][np.isin(passages.keys[best[k:]], others)], scores)
-            return found, self._best_of(vector, others[~np.isin(others, found.keys)].tolist()).nearest
+                return nearest, passages.nearest(best[k:][np.isin(passages.keys[best[k:]], others)], scores)
+            return nearest, self._best_of(vector, others[~np.isin(others, nearest.keys)].tolist()).nearest
 
     def score(self, vector: Vectors, keys: Iterable[int]) -> list[DenseHit]:
         """Documents by their keys, with the inner products of their best passages, best first, ties by ascending key.

@@ -43,13 +43,13 @@ def score_batch(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQu
     """
     batch = _join(searchers, queries, [0] * len(queries))
     answer = np.array(java_class("dragoman.Batch").search(*batch, min(k, MOST_HITS), _PROCESSORS, _milliseconds()))
-    found: list[Scored] = []
+    answers: list[Scored] = []
     start = 0
     for query in queries:
         size = answer[start].item()
-        found.append(read_scored(answer[start + 1 : start + 1 + size], query))
+        answers.append(read_scored(answer[start + 1 : start + 1 + size], query))
         start += 1 + size
-    return found
+    return answers
 
 
 def score_documents_batch(

@@ -139,9 +139,9 @@ def _at_once(
     if not questions:
         return []
     try:
-        found = [index.searchers for index, _ in questions]
-        searchers = [of_index for of_index in found if of_index is not None]
-        if len(searchers) == len(found):
+        of_indexes = [index.searchers for index, _ in questions]
+        searchers = [of_index for of_index in of_indexes if of_index is not None]
+        if len(searchers) == len(of_indexes):
             return [*jvm.run(ask, searchers, [query for _, query in questions])]
     except FAULTS:
         check()

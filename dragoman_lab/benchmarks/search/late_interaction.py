@@ -134,9 +134,9 @@ def milliseconds(codec: StateCodec, subwords: int, documents: int = DEPTH, round
     for _ in range(rounds):
         keys = noise.permutation(4 * documents)[:documents].tolist()
         begun = time.perf_counter()
-        kept = index.state_codes(vectors[0], keys)
-        assert kept is not None
-        codec.maxima(kept.codes, kept.lengths, query)
+        states = index.state_codes(vectors[0], keys)
+        assert states is not None
+        codec.maxima(states.codes, states.lengths, query)
         spent.append(1000 * (time.perf_counter() - begun))
     return float(np.median(spent))
 

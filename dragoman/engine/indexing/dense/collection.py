@@ -304,12 +304,12 @@ class DenseCollection:
             raise Unavailable("the embeddings of this collection are not open")
         return index
 
-    def _current(self, found: Nearest, generation: int | None) -> Nearest:
+    def _current(self, nearest: Nearest, generation: int | None) -> Nearest:
         if generation is not None and generation == self._generation:  # nothing has changed since the last reconcile
-            return found
-        current = self._source.generations(found.keys.tolist())
-        generations = np.array([current.get(key, -1) for key in found.keys.tolist()], np.int64)
-        return found.at(generations == found.generations)
+            return nearest
+        current = self._source.generations(nearest.keys.tolist())
+        generations = np.array([current.get(key, -1) for key in nearest.keys.tolist()], np.int64)
+        return nearest.at(generations == nearest.generations)
 
     def coverage(self) -> Coverage:
         """The coverage of the embeddings as of the last :meth:`reconcile`.
