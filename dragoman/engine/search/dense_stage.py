@@ -30,6 +30,9 @@ _MOST_FETCHED = 1_000
 """Documents of a collection in several languages that are fetched, at most, where those of one language would come
 first otherwise."""
 
+_KNOWN_LANGUAGES = 50_000
+"""Documents whose languages are remembered: of collections in several languages each search needs hundreds."""
+
 
 class DenseStage:
     """Ranks the documents of several collections by their best passages. Safe from any thread."""
@@ -47,6 +50,8 @@ class DenseStage:
         self._queries = queries
         self._languages_by_keys = languages_by_keys
         self._embed_seconds = embed_seconds
+        self._languages: dict[tuple[int, int], str] = {}
+        """By key and generation."""
 
     def complete(self, collections: Sequence[CollectionInfo]) -> bool:
         """Whether the embeddings of all collections are complete and the encoder has not failed to load.
@@ -148,13 +153,24 @@ class DenseStage:
     def _meanings(self, collection: CollectionInfo, near: Nearest, excess: Mapping[str, float]) -> MeaningRanking:
         """Documents of one collection with their languages; they are not calibrated yet."""
         keys, scores, _ = near
-        languages = np.full(len(keys), collection.languages[0] if collection.languages else collection.language, object)
-        similarities = scores - excess.get(languages[0], 0.0)
+        default = collection.languages[0] if collection.languages else collection.language
+        languages = np.full(len(keys), default, object)
+        similarities = scores - excess.get(default, 0.0)
         if len(collection.languages) > 1:
-            languages_of_keys = self._languages_by_keys(keys.tolist())
-            languages = np.array([languages_of_keys.get(key, languages[0]) for key in keys.tolist()], object)
+            languages[:] = self._languages_of(near, default)
             similarities = scores - np.array([excess.get(language, 0.0) for language in languages])
         return MeaningRanking(keys, np.full(len(keys), collection.key), languages, scores, similarities, similarities)
+
+    def _languages_of(self, near: Nearest, default: str) -> list[str]:
+        """The language of each document, of the generation that was embedded; ``default`` of one that is gone."""
+        known = self._languages
+        versions = list(zip(near.keys.tolist(), near.generations.tolist(), strict=True))
+        if missing := [version for version in versions if version not in known]:
+            if len(known) > _KNOWN_LANGUAGES:
+                known = self._languages = {}
+            read = self._languages_by_keys([key for key, _ in missing])
+            known.update((version, read[version[0]]) for version in missing if version[0] in read)
+        return [known.get(version, default) for version in versions]
 
     def add_passages(self, retrieval: Retrieval) -> None:
         """Find the best passages of the documents that dense search ranked."""
