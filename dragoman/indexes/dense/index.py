@@ -312,7 +312,7 @@ class DenseIndex:
     def _best_of(self, vector: Vectors, keys: Iterable[int]) -> _Best:
         """Documents by their keys, best first, each with its best passage."""
         ids = np.array([id for key in keys if key in self._documents for id in self._documents[key][1]], np.int64)
-        places = np.searchsorted(self._order().ids, np.unique(ids))
+        places = np.searchsorted(self._order().ids, ids)
         passages, scores = self._order().at(places), _inner_products(self._rows()[places], vector)
         best = passages.best(scores)
         return _Best(passages.ids[best].tolist(), passages.nearest(best, scores))
