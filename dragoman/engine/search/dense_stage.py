@@ -163,14 +163,14 @@ class DenseStage:
 
     def _languages_of(self, near: Nearest, default: str) -> list[str]:
         """The language of each document, of the generation that was embedded; ``default`` of one that is gone."""
-        known = self._languages
+        languages = self._languages
         versions = list(zip(near.keys.tolist(), near.generations.tolist(), strict=True))
-        if missing := [version for version in versions if version not in known]:
-            if len(known) > _KNOWN_LANGUAGES:
-                known = self._languages = {}
+        if missing := [version for version in versions if version not in languages]:
+            if len(languages) > _KNOWN_LANGUAGES:
+                languages = self._languages = {}
             read = self._languages_by_keys([key for key, _ in missing])
-            known.update((version, read[version[0]]) for version in missing if version[0] in read)
-        return [known.get(version, default) for version in versions]
+            languages.update((version, read[version[0]]) for version in missing if version[0] in read)
+        return [languages.get(version, default) for version in versions]
 
     def add_passages(self, retrieval: Retrieval) -> None:
         """Find the best passages of the documents that dense search ranked."""
