@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Semaphore, gather
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from dragoman.door import calls
@@ -105,29 +105,43 @@ class AsyncCollection:
         """Its language, how many documents it has, and the state of its index and embeddings."""
         return await self._database.send(calls.get_collection(self.name))
 
-    async def add(self, documents: Documents) -> Imported:
+    async def __aiter__(self) -> AsyncIterator[Document]:
+        """All documents, in the order in which they were first stored."""
+        cursor: str | None = None
+        while True:
+            page = await self._database.send(calls.list_documents(self.name, cursor))
+            for document in page.documents:
+                yield document
+            if (cursor := page.next) is None:
+                return
+
+    async def add(self, documents: Documents, *, if_match: int | None = None) -> Imported:
         """Add documents, or replace those with the same id."""
-        return await self._database.send(calls.add_documents(self.name, document_lines(documents)))
+        return await self._database.send(calls.add_documents(self.name, document_lines(documents), if_match))
 
     async def get(self, id: str) -> Document:
         """The document with this id."""
         return await self._database.send(calls.get_document(self.name, id))
 
-    async def delete(self, id: str) -> None:
+    async def update(self, id: str, *, if_match: int | None = None, **changes: Any) -> Document:
+        """As :meth:`Collection.update <dragoman.door.database.Collection.update>`."""
+        return await self._database.send(calls.change_document(self.name, id, changes, if_match))
+
+    async def delete(self, id: str, *, if_match: int | None = None) -> None:
         """Delete the document with this id."""
-        await self._database.send(calls.delete_document(self.name, id))
+        await self._database.send(calls.delete_document(self.name, id, if_match))
 
     async def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`AsyncDatabase.search`, in this collection alone."""
         return await self._database.send(calls.search_in(self.name, query, options))
 
-    async def change(self, **changes: Any) -> CollectionInfo:
+    async def change(self, *, if_match: int | None = None, **changes: Any) -> CollectionInfo:
         """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
-        return await self._database.send(calls.change_collection(self.name, changes))
+        return await self._database.send(calls.change_collection(self.name, changes, if_match))
 
-    async def drop(self) -> None:
+    async def drop(self, *, if_match: int | None = None) -> None:
         """Delete the collection with all its documents."""
-        await self._database.send(calls.delete_collection(self.name))
+        await self._database.send(calls.delete_collection(self.name, if_match))
 
 
 class AsyncTables:

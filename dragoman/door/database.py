@@ -150,14 +150,27 @@ class Collection:
     def __repr__(self) -> str:
         return f"Collection({self.name!r})"
 
-    def add(self, documents: Documents, *, progress: bool | None = None) -> Imported:
+    def __iter__(self) -> Iterator[Document]:
+        """All documents, in the order in which they were first stored."""
+        cursor: str | None = None
+        while True:
+            page = self._database.send(calls.list_documents(self.name, cursor))
+            yield from page.documents
+            if (cursor := page.next) is None:
+                return
+
+    def add(self, documents: Documents, *, progress: bool | None = None, if_match: int | None = None) -> Imported:
         """Add documents, or replace those with the same id. When it returns, they are searchable and durable.
 
-        A document has ``id`` and ``text``, and may have ``title``, ``language`` and ``metadata``. ``rejected`` of the
-        result has those that were not taken. Where it is interrupted, some of those before are kept, each whole.
+        A document has ``id`` and ``text``, and may have ``title``, ``language`` and ``metadata``. One that is replaced
+        keeps its language and metadata where they are left out. ``rejected`` of the result has those that were not
+        taken. Where it is interrupted, some of those before are kept, each whole.
+
+        Raises:
+            PreconditionFailed: the collection's generation is not ``if_match``.
         """
         lines = show_progress(document_lines(documents), f"adding to {self.name}", progress)
-        return self._database.send(calls.add_documents(self.name, lines))
+        return self._database.send(calls.add_documents(self.name, lines, if_match))
 
     def get(self, id: str) -> Document:
         """The document with this id."""
@@ -172,9 +185,19 @@ class Collection:
                 count += part.count(b"\n")
         return count
 
-    def delete(self, id: str) -> None:
-        """Delete the document with this id."""
-        self._database.send(calls.delete_document(self.name, id))
+    def update(self, id: str, *, if_match: int | None = None, **changes: Any) -> Document:
+        """Change ``title``, ``text``, ``language`` or ``metadata`` of a document; what is left out stays.
+
+        Metadata is merged with what is there, and None in place of a value deletes its name.
+
+        Raises:
+            PreconditionFailed: the document's generation is not ``if_match``.
+        """
+        return self._database.send(calls.change_document(self.name, id, changes, if_match))
+
+    def delete(self, id: str, *, if_match: int | None = None) -> None:
+        """Delete the document with this id; ``if_match`` as for :meth:`update`."""
+        self._database.send(calls.delete_document(self.name, id, if_match))
 
     def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`Database.search`, in this collection alone."""
@@ -201,13 +224,13 @@ class Collection:
             embedded, since = state["embedded"], now if more else since
             time.sleep(_POLL_SECONDS)
 
-    def change(self, **changes: Any) -> CollectionInfo:
+    def change(self, *, if_match: int | None = None, **changes: Any) -> CollectionInfo:
         """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
-        return self._database.send(calls.change_collection(self.name, changes))
+        return self._database.send(calls.change_collection(self.name, changes, if_match))
 
-    def drop(self) -> None:
-        """Delete the collection with all its documents."""
-        self._database.send(calls.delete_collection(self.name))
+    def drop(self, *, if_match: int | None = None) -> None:
+        """Delete the collection with all its documents; ``if_match`` as for :meth:`add`."""
+        self._database.send(calls.delete_collection(self.name, if_match))
 
 
 class Tables:

@@ -16,6 +16,17 @@ class Document:
     text: str
     title: str | None = None
     metadata: dict[str, Any] | None = None
+    generation: int = 0
+    """That of the collection in which it was changed last; ``if_match`` takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some documents of a collection, and the cursor of the next ones; ``next`` is None if there are none."""
+
+    documents: list[Document]
+    total: int
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,21 @@ from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.sources import EntitySource
+from dragoman.service.collections.chosen_fields import ChosenFields
 from dragoman.service.collections.schemas import (
     CollectionBody,
     DocumentBody,
+    DocumentPageBody,
     EmbeddingsInfo,
     EntitiesInfo,
     ImportBody,
     IndexInfo,
+    ListedDocument,
     RejectedLine,
 )
+from dragoman.store.collections.document_info import DocumentInfo
 from dragoman.store.collections.importing import Imported
-from dragoman.store.collections.service import DocumentInfo
+from dragoman.store.collections.listing import DocumentPage
 
 
 def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | None:
@@ -88,4 +92,16 @@ def document_body(collection: str, info: DocumentInfo) -> DocumentBody:
         title=info.title,
         text=info.text,
         metadata=info.metadata,
+        generation=info.generation,
+    )
+
+
+def page_body(collection: str, page: DocumentPage, chosen: ChosenFields) -> DocumentPageBody:
+    """A page of documents, with the fields that are chosen."""
+    return DocumentPageBody(
+        documents=[
+            ListedDocument(**chosen.of(document_body(collection, info).model_dump())) for info in page.documents
+        ],
+        next=page.next,
+        total=page.total,
     )

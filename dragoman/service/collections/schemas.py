@@ -7,12 +7,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.names import check_name
+from dragoman.service.collections.chosen_fields import ChosenFields
 from dragoman.store.validation import Body, LanguageCode, Text
 
 MOST_SHARDS = 64
 UNINDEXED_LISTED = 1000
 """Documents that one list of unindexed ones has."""
+LISTED, MOST_LISTED = 100, 1000
+"""Documents of a page, unless the caller says otherwise, and at most."""
 
 
 Shards = Annotated[
@@ -155,3 +159,48 @@ class DocumentBody(BaseModel):
     title: str | None
     text: str
     metadata: dict[str, Any] | None
+    generation: int = Field(description="The collection's, in which the document was changed last; also in ETag.")
+
+
+class ListParameters(BaseModel):
+    """Which documents a list has, and what of them."""
+
+    limit: int = Field(LISTED, ge=1, le=MOST_LISTED, description="Most documents of a page.")
+    cursor: Annotated[str, Field(max_length=100)] | None = Field(None, description="The page before has it in next.")
+    fields: Annotated[str, Field(max_length=4000)] | None = Field(
+        None,
+        description="What to show of documents, separated by commas: id, collection, language, title, text, metadata,"
+        " generation, or paths in metadata such as author.name; id is always shown. Default: all.",
+    )
+
+    def chosen(self) -> ChosenFields:
+        """
+        Raises:
+            InvalidRequest: a field has no name.
+        """
+        if self.fields is None:
+            return ChosenFields(None)
+        names = [name.strip() for name in self.fields.split(",")]
+        if not all(part for name in names for part in name.split(".")):
+            raise InvalidRequest("query parameter fields: must be names of fields, separated by commas")
+        return ChosenFields(names)
+
+
+class ListedDocument(BaseModel):
+    """A document of a list; fields that are not chosen are left out."""
+
+    id: str
+    collection: str = ""
+    language: str = ""
+    title: str | None = None
+    text: str = ""
+    metadata: dict[str, Any] | None = None
+    generation: int = 0
+
+
+class DocumentPageBody(BaseModel):
+    """Documents, in the order in which they were first stored."""
+
+    documents: list[ListedDocument]
+    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+    total: int = Field(description="Documents of all pages.")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Select, and_, delete, select
 from sqlalchemy.exc import IntegrityError
@@ -27,7 +24,17 @@ from dragoman.engine.models.tagging import tagger_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.languages import check_language
+from dragoman.store.collections.changing import DocumentChange
+from dragoman.store.collections.document_info import (
+    DocumentInfo,
+    Generations,
+    check_generation,
+    document_info,
+    find_document,
+)
+from dragoman.store.collections.document_patch import DocumentPatch
 from dragoman.store.collections.importing import DocumentImport, Imported
+from dragoman.store.collections.listing import DocumentList, DocumentPage
 from dragoman.store.collections.stored_documents import StoredDocuments
 from dragoman.store.collections.unindexed_documents import counts
 from dragoman.store.database import Store
@@ -36,26 +43,9 @@ from dragoman.store.models import Collection, Document, now
 logger = logging.getLogger("dragoman")
 
 _FOLLOW_SECONDS = 2.0
-"""How long a deletion waits for the right to write to the index."""
-
-_EXPORTED = 100
-"""Documents that an export reads at a time."""
+"""How long a deletion, or a change of metadata, waits for the right to write to the index."""
 
 _ALL = select(Collection).order_by(Collection.name)
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentInfo:
-    """A document as stored; ``collection`` is its collection's key."""
-
-    key: int
-    collection: int
-    id: str
-    language: str
-    title: str | None
-    text: str
-    metadata: dict[str, Any] | None
-    generation: int
 
 
 class Collections:
@@ -147,31 +137,36 @@ class Collections:
         """
         return self._info(self._row(name))
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, expected: Generations = None) -> None:
         """Delete a collection with its documents and its index.
 
         Raises:
             NotFound: there is none of this name.
+            PreconditionFailed: it is of none of the expected generations.
         """
         row = self._row(name)
-        self._remove(row.id, row.uid)
+        self._remove(row.id, row.uid, expected)
 
-    def change(self, name: str, shards: int) -> CollectionInfo:
+    def change(self, name: str, shards: int, expected: Generations = None) -> CollectionInfo:
         """Have a collection's index in another number of parts: it is built in the background, and then swapped in.
 
         Raises:
             NotFound: there is none of this name.
+            PreconditionFailed: it is of none of the expected generations.
         """
         with self._store.write() as session:
             row = session.get(Collection, self._row(name).id, with_for_update=True)
             if row is None:
                 raise NotFound(f"there is no collection named {name!r}")
+            check_generation(expected, row.generation, "collection")
             row.shards = shards
         self._indexes.follower.follow(row.id)
         self._dense.follow(row.id)
         return self._info(row)
 
-    def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
+    def import_documents(
+        self, name: str, parts: Iterator[bytes], gzip: bool = False, expected: Generations = None
+    ) -> Imported:
         """Store and index the documents of a streamed NDJSON body, plain or gzip.
 
         When this returns, they are durable and searchable. Invalid lines are rejected individually. A fault of the
@@ -179,10 +174,11 @@ class Collections:
 
         Raises:
             NotFound: there is no such collection.
+            PreconditionFailed: it is of none of the expected generations.
             ServiceError: the rest of the body cannot be read; the message has the line, and what was stored.
         """
         row = self._row(name)
-        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics)
+        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics, expected)
         try:
             return work.run(parts, gzip)
         finally:
@@ -196,54 +192,59 @@ class Collections:
             NotFound: no such collection, or no such document in it.
         """
         row = self._row(name)
-        _check_storable(name, id)
         with self._store.read() as session:
-            document = session.scalar(
-                select(Document).where(Document.collection_id == row.id, Document.id == id, Document.deleted.is_(False))
-            )
-        if document is None:
-            raise _no_document(name, id)
-        return _document_info(document)
+            return document_info(find_document(session, row.id, name, id))
 
-    def export(self, name: str) -> Iterator[bytes]:
-        """All documents as lines that an import takes, in the order in which they were first stored.
+    def change_document(self, name: str, id: str, patch: DocumentPatch, expected: Generations = None) -> DocumentInfo:
+        """Change some fields of a document; what the patch leaves out stays. Searches find it as it is returned.
 
-        What is changed meanwhile is given as it was or as it is; no document is left out or given twice.
+        Raises:
+            NotFound: no such collection, or no such document in it.
+            ServiceError: as :meth:`DocumentChange.run`.
+        """
+        row = self._row(name)
+        line_bytes = self._settings.uploads.ndjson_line_bytes
+        change = DocumentChange(self._store, self._indexes.of(row.id), row, line_bytes)
+        document, rewritten = change.run(id, patch, expected)
+        if rewritten:
+            self._dense.follow(row.id)
+            self._entities.follow(row.id)
+        else:
+            self._follow(row.id)
+        return document
+
+    def list_documents(self, name: str, limit: int, cursor: str | None = None, *, texts: bool = True) -> DocumentPage:
+        """A page of the documents, in the order in which they were first stored; see :meth:`DocumentList.page`.
 
         Raises:
             NotFound: there is no such collection.
         """
-        return self._lines(self._row(name).id)
+        return DocumentList(self._store, self._row(name)).page(limit, cursor, texts=texts)
 
-    def _lines(self, collection_id: int) -> Iterator[bytes]:
-        last = 0
-        while True:
-            following = select(Document).where(
-                Document.collection_id == collection_id, Document.key > last, Document.deleted.is_(False)
-            )
-            with self._store.read() as session:
-                documents = session.scalars(following.order_by(Document.key).limit(_EXPORTED)).all()
-                lines = [_line(document) for document in documents]
-            if not lines:
-                return
-            yield from lines
-            last = documents[-1].key
+    def export(self, name: str) -> Iterator[bytes]:
+        """All documents as lines that an import takes; see :class:`DocumentList`.
 
-    def delete_document(self, name: str, id: str) -> int:
+        Raises:
+            NotFound: there is no such collection.
+        """
+        return DocumentList(self._store, self._row(name)).lines()
+
+    def delete_document(self, name: str, id: str, expected: Generations = None) -> int:
         """Delete a document; no later search finds it. Returns the collection's new generation.
 
         The index follows at once, or later if it is being built or broken: searches leave out what is deleted.
 
         Raises:
             NotFound: no such collection, or no such document in it.
+            PreconditionFailed: it is of none of the expected generations.
         """
         row = self._row(name)
-        _check_storable(name, id)
         with self._store.write() as session:
             collection = session.get(Collection, row.id, with_for_update=True)
-            document = session.scalar(select(Document).where(Document.collection_id == row.id, Document.id == id))
-            if collection is None or document is None or document.deleted:
-                raise _no_document(name, id)
+            document = find_document(session, row.id, name, id)
+            if collection is None:
+                raise NotFound("the collection has been deleted meanwhile")
+            check_generation(expected, document_info(document).generation, "document")
             collection.generation += 1
             collection.document_count -= 1
             document.deleted, document.generation = True, collection.generation
@@ -325,7 +326,7 @@ class Collections:
         except Exception as fault:
             if classify(fault) is None:
                 raise
-            logger.warning("the index of %s follows a deletion later: %s", index.name, fault)
+            logger.warning("the index of %s follows a change later: %s", index.name, fault)
 
     def _row(self, name: str) -> Collection:
         with self._store.read() as session:
@@ -336,9 +337,11 @@ class Collections:
             raise NotFound(f"there is no collection named {name[:64]!r}")
         return row
 
-    def _remove(self, collection_id: int, uid: str) -> None:
+    def _remove(self, collection_id: int, uid: str, expected: Generations = None) -> None:
         with self._store.write() as session:
-            session.get(Collection, collection_id, with_for_update=True)  # first, as whoever writes its documents does
+            row = session.get(Collection, collection_id, with_for_update=True)  # as whoever writes its documents does
+            if row is not None:
+                check_generation(expected, row.generation, "collection")
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
         self._indexes.follower.drop(collection_id, uid)
@@ -365,33 +368,3 @@ class Collections:
             index_shards=index.shards if index else 0,
             created_at=row.created_at,
         )
-
-
-def _check_storable(name: str, id: str) -> None:
-    """Raise :class:`NotFound` for an id with a null character, which no document has and PostgreSQL refuses."""
-    if "\0" in id:
-        raise _no_document(name, id)
-
-
-def _no_document(name: str, id: str) -> NotFound:
-    shown = id if len(id) <= 80 else id[:80] + "..."
-    return NotFound(f"there is no document with id {shown!r} in collection '{name}'")
-
-
-def _line(row: Document) -> bytes:
-    fields = {"id": row.id, "language": row.language, "title": row.title, "text": row.text, "metadata": row.metadata_}
-    present = {name: field for name, field in fields.items() if field is not None}
-    return json.dumps(present, ensure_ascii=False).encode() + b"\n"
-
-
-def _document_info(row: Document) -> DocumentInfo:
-    return DocumentInfo(
-        key=row.key,
-        collection=row.collection_id,
-        id=row.id,
-        language=row.language,
-        title=row.title,
-        text=row.text,
-        metadata=row.metadata_,
-        generation=row.generation,
-    )

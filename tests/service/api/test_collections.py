@@ -93,7 +93,7 @@ def test_a_document_comes_back_as_it_was_sent(client: httpx.Client, collection: 
         "metadata": {"a": [1, 2.5, None, True, {"ü": "\u2028"}], "": 10**20},
     }
     _send(client, collection, ndjson([sent]))
-    assert _get(client, collection, "x").json() == {**sent, "collection": collection}
+    assert _get(client, collection, "x").json() == {**sent, "collection": collection, "generation": 1}
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,8 @@ def test_an_export_is_taken_back_unchanged(client: httpx.Client, collection: str
     documents = [
         {"id": f"{number}", "language": "de", "text": f"Text {number}\u2028\n", "title": "T"} for number in range(250)
     ]
+    for one in documents:
+        one["metadata"] = {}
     documents[7]["metadata"] = {"year": 2024, "list": [1, None]}
     del documents[8]["title"]
     body = "".join(json.dumps(one) + "\n" for one in documents)
