@@ -82,7 +82,9 @@ class Embedded:
             "create_collection": self._create_collection,
             "get_collection": lambda call: self._collection(call.place["name"]),
             "change_collection": self._change_collection,
-            "delete_collection": lambda call: self._library.collections.delete(call.place["name"], _expected(call)),
+            "delete_collection": lambda call: self._library.collections.delete(
+                call.place["name"], _expected_generations(call)
+            ),
             "add_documents": self._add_documents,
             "list_documents": self._list_documents,
             "export_documents": lambda call: self._library.collections.export(call.place["name"]),
@@ -199,7 +201,7 @@ class Embedded:
 
     def _change_collection(self, call: Call[Any]) -> Any:
         change = self._body(CollectionChange, call)
-        self._library.collections.change(call.place["name"], change.shards, _expected(call))
+        self._library.collections.change(call.place["name"], change.shards, _expected_generations(call))
         return self._collection(call.place["name"])
 
     def _collection(self, name: str) -> Any:
@@ -211,7 +213,7 @@ class Embedded:
 
     def _add_documents(self, call: Call[Any]) -> Any:
         imported = self._library.collections.import_documents(
-            call.place["name"], iter(call.body or ()), expected=_expected(call)
+            call.place["name"], iter(call.body or ()), expected=_expected_generations(call)
         )
         return _dump(import_body(imported))
 
@@ -228,11 +230,11 @@ class Embedded:
 
     def _change_document(self, call: Call[Any]) -> Any:
         name, patch = call.place["name"], self._body(DocumentPatch, call)
-        changed = self._library.collections.change_document(name, call.place["id"], patch, _expected(call))
+        changed = self._library.collections.change_document(name, call.place["id"], patch, _expected_generations(call))
         return _dump(document_body(name, changed))
 
     def _delete_document(self, call: Call[Any]) -> None:
-        self._library.collections.delete_document(call.place["name"], call.place["id"], _expected(call))
+        self._library.collections.delete_document(call.place["name"], call.place["id"], _expected_generations(call))
 
     def _tables(self, call: Call[Any]) -> Any:
         return {"tables": fields_of(self._library.tables.all())}
@@ -288,7 +290,7 @@ _VERSION: TypeAdapter[int] = TypeAdapter(VersionNumber)
 _OPTIONAL_VERSION: TypeAdapter[int | None] = TypeAdapter(VersionNumber | None)
 
 
-def _expected(call: Call[Any]) -> frozenset[int] | None:
+def _expected_generations(call: Call[Any]) -> frozenset[int] | None:
     return None if call.if_match is None else frozenset([call.if_match])
 
 

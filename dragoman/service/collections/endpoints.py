@@ -12,6 +12,7 @@ from dragoman.engine.core.names import ID_CHARS
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.files.streams import gzip_stream
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
+from dragoman.service.collections.conditions import ExpectedDep, etag
 from dragoman.service.collections.schemas import (
     UNINDEXED_LISTED,
     CollectionBody,
@@ -33,7 +34,6 @@ from dragoman.service.http.bodies import (
     check_media_type,
     content_gzip,
 )
-from dragoman.service.http.conditions import ExpectedDep, etag
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.http.threads import Threads
 from dragoman.store.collections.document_info import DocumentInfo

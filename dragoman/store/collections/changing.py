@@ -52,27 +52,27 @@ class DocumentChange:
             with self._store.read() as session:
                 present = document_info(find_document(session, self._collection.id, self._collection.name, id))
             check_generation(expected, present.generation, "document")
-            wanted = patch.apply(present, self._line_bytes)
-            if document_line(wanted) == document_line(present):  # not by ==, for which 1 is true
+            changed = patch.apply(present, self._line_bytes)
+            if document_line(changed) == document_line(present):  # not by ==, for which 1 is true
                 return present, False
-            rewritten = _content(wanted) != _content(present)
+            rewritten = _content(changed) != _content(present)
             try:
                 if rewritten:
-                    return self._rewrite(present, wanted), True
+                    return self._rewrite(present, changed), True
                 with self._store.write() as session:
                     row, generation = self._take(session, present)
-                    row.metadata_, row.metadata_generation = wanted.metadata, generation
+                    row.metadata_, row.metadata_generation = changed.metadata, generation
                     return document_info(row), False
             except _Changed:
                 continue
 
-    def _rewrite(self, present: DocumentInfo, wanted: DocumentInfo) -> DocumentInfo:
-        analysed = self._analyse(wanted)
+    def _rewrite(self, present: DocumentInfo, changed: DocumentInfo) -> DocumentInfo:
+        analysed = self._analyse(changed)
         with self._index.writing():
             with self._store.write() as session:
                 row, generation = self._take(session, present)
-                row.title, row.text, row.language = wanted.title, wanted.text, wanted.language
-                row.metadata_, row.generation = wanted.metadata, generation
+                row.title, row.text, row.language = changed.title, changed.text, changed.language
+                row.metadata_, row.generation = changed.metadata, generation
                 changed = document_info(row)
             self._index.apply([analysed], generation)
             self._index.refresh()

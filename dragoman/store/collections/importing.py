@@ -72,10 +72,10 @@ def _join_by_id(documents: Iterable[DocumentLine]) -> dict[str, DocumentLine]:
     joined: dict[str, DocumentLine] = {}
     for document in documents:
         if (earlier := joined.get(document.id)) is not None:
-            kept = {
+            inherited = {
                 name: getattr(earlier, name) for name in ("language", "metadata") if getattr(document, name) is None
             }
-            document = document.model_copy(update=kept)
+            document = document.model_copy(update=inherited)
         joined[document.id] = document
     return joined
 

@@ -24,7 +24,8 @@ QUICK = {"index_commit_seconds": 0.05}
 class Importer(Thread):
     """Sends documents without end, some of them again, some deleted; knows what was acknowledged.
 
-    ``text`` of an id says which request wrote it, so that an old version cannot pass for a new one.
+    ``text`` of an id says which request wrote it, so that an old version cannot pass for a new one. Its metadata says
+    so too; they are changed alone now and then.
     """
 
     def __init__(self, url: str, noise: random.Random, known: dict[str, int | None], first: int) -> None:
@@ -53,11 +54,24 @@ class Importer(Thread):
             self.pending = {id: None}
             assert client.delete(f"/v1/collections/c/documents/{id}").status_code == 204
             return
+        if present and self.noise.random() < 0.3:
+            self._change(client, self.noise.choice(present))
+            return
         ids = [f"d{self.noise.randrange(4000)}" for _ in range(self.noise.choice([1, 30, 200]))]
         self.pending = dict.fromkeys(ids, self.request)
-        body = ndjson({"id": id, "text": f"neno{id} toleo{self.request} wote"} for id in ids)
+        metadata = {"toleo": self.request}
+        lines = [{"id": id, "text": f"neno{id} toleo{self.request} wote", "metadata": metadata} for id in ids]
+        body = ndjson(lines)
         answer = client.post("/v1/collections/c/documents", content=body, headers=NDJSON)
         assert answer.json()["accepted"] == len(ids), answer.text
+
+    def _change(self, client: httpx.Client, id: str) -> None:
+        change: dict[str, object] = {"metadata": {"toleo": self.request}}
+        if self.noise.random() < 0.5:
+            change["text"] = f"neno{id} toleo{self.request} wote"
+            self.pending = {id: self.request}
+        answer = client.patch(f"/v1/collections/c/documents/{id}", json=change)
+        assert answer.json()["metadata"] == change["metadata"], answer.text
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -95,7 +109,11 @@ def _check(settings: Settings, known: dict[str, int | None], pending: dict[str, 
         assert (info.index_state, info.index_generation) == ("ready", info.generation)
         ids = found(runtime, "c", "wote")
         assert len(ids) == len(set(ids)) == info.documents
-        stored = {id: int(runtime.collections.document("c", id).text.split()[1][5:]) for id in ids}
+        documents = {id: runtime.collections.document("c", id) for id in ids}
+        stored = {id: int(document.text.split()[1][5:]) for id, document in documents.items()}
+        for id, document in documents.items():
+            assert document.metadata is not None and document.metadata["toleo"] >= stored[id]
+            assert document.generation <= info.generation
         for id in known.keys() | pending.keys():
             allowed = {known.get(id)} | ({pending[id]} if id in pending else set())
             assert stored.get(id) in allowed, id

@@ -36,7 +36,7 @@ def parse_if_match(headers: list[str]) -> frozenset[int] | None:
     raise InvalidRequest('header If-Match: must be a generation such as "7", several separated by commas, or *')
 
 
-async def _expected(
+async def _expected_generations(
     if_match: Annotated[
         list[str] | None,
         Header(
@@ -48,5 +48,5 @@ async def _expected(
     return parse_if_match(if_match or [])
 
 
-ExpectedDep = Annotated[frozenset[int] | None, Depends(_expected)]
+ExpectedDep = Annotated[frozenset[int] | None, Depends(_expected_generations)]
 """The generations that a caller expects; None: any."""
