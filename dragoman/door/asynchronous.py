@@ -10,7 +10,7 @@ from dragoman.door import calls
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
 from dragoman.door.database import check_language_of, upload_fields
 from dragoman.door.files import Documents, Entries, document_lines, table_file
-from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
+from dragoman.door.records import CollectionInfo, Document, Imported, Statistics, TableInfo, Term, Uploaded
 from dragoman.door.remote import AsyncRemote
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.engine.core.errors import NotFound
@@ -136,8 +136,21 @@ class AsyncCollection:
         return await self._database.send(calls.search_in(self.name, query, options))
 
     async def change(self, *, if_match: int | None = None, **changes: Any) -> CollectionInfo:
-        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
-        return await self._database.send(calls.change_collection(self.name, changes, if_match))
+        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``.
+
+        They are ``name``, ``description``, ``entities`` and ``shards``.
+        """
+        info = await self._database.send(calls.change_collection(self.name, changes, if_match))
+        self.name = info.name
+        return info
+
+    async def truncate(self, *, if_match: int | None = None) -> CollectionInfo:
+        """Delete all documents; the collection stays."""
+        return await self._database.send(calls.truncate_collection(self.name, if_match))
+
+    async def stats(self) -> Statistics:
+        """What it holds: documents by language, fields of their metadata, and how many bytes it takes."""
+        return await self._database.send(calls.get_statistics(self.name))
 
     async def drop(self, *, if_match: int | None = None) -> None:
         """Delete the collection with all its documents."""

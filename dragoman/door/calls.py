@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, SupportsIndex, TypedDict, TypeVar
 
 from dragoman.door.plain import object_to_json, to_parameter
-from dragoman.door.records import CollectionInfo, Document, DocumentPage, Imported, TableInfo, Term, Uploaded
+from dragoman.door.records import (
+    CollectionInfo,
+    Document,
+    DocumentPage,
+    Imported,
+    Statistics,
+    TableInfo,
+    Term,
+    Uploaded,
+)
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations, read
 from dragoman.engine.core.errors import InvalidRequest
 
@@ -26,6 +35,8 @@ Name = Literal[
     "create_collection",
     "get_collection",
     "change_collection",
+    "truncate_collection",
+    "get_statistics",
     "delete_collection",
     "add_documents",
     "list_documents",
@@ -223,6 +234,16 @@ def change_collection(name: str, changes: Mapping[str, Any], if_match: int | Non
     return Call(
         "change_collection", place, changes, read=lambda answer: read(CollectionInfo, answer), if_match=if_match
     )
+
+
+def truncate_collection(name: str, if_match: int | None = None) -> Call[CollectionInfo]:
+    return Call(
+        "truncate_collection", {"name": name}, read=lambda answer: read(CollectionInfo, answer), if_match=if_match
+    )
+
+
+def get_statistics(name: str) -> Call[Statistics]:
+    return Call("get_statistics", {"name": name}, read=lambda answer: read(Statistics, answer))
 
 
 def delete_collection(name: str, if_match: int | None = None) -> Call[None]:

@@ -12,7 +12,7 @@ from dragoman.door import calls
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
 from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.progress import show_progress
-from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
+from dragoman.door.records import CollectionInfo, Document, Imported, Statistics, TableInfo, Term, Uploaded
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
 from dragoman.files.atomic import atomic_file
@@ -225,8 +225,21 @@ class Collection:
             time.sleep(_POLL_SECONDS)
 
     def change(self, *, if_match: int | None = None, **changes: Any) -> CollectionInfo:
-        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
-        return self._database.send(calls.change_collection(self.name, changes, if_match))
+        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``.
+
+        They are ``name``, ``description``, ``entities`` and ``shards``.
+        """
+        info = self._database.send(calls.change_collection(self.name, changes, if_match))
+        self.name = info.name
+        return info
+
+    def truncate(self, *, if_match: int | None = None) -> CollectionInfo:
+        """Delete all documents; the collection stays."""
+        return self._database.send(calls.truncate_collection(self.name, if_match))
+
+    def stats(self) -> Statistics:
+        """What it holds: documents by language, fields of their metadata, and how many bytes it takes."""
+        return self._database.send(calls.get_statistics(self.name))
 
     def drop(self, *, if_match: int | None = None) -> None:
         """Delete the collection with all its documents; ``if_match`` as for :meth:`add`."""

@@ -28,7 +28,12 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
-from dragoman.service.collections.schemas import CollectionChange, ListParameters, NewCollection
+from dragoman.service.collections.schemas import (
+    CollectionChange,
+    ListParameters,
+    NewCollection,
+    StatisticsBody,
+)
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
@@ -37,7 +42,7 @@ from dragoman.service.tables.bodies import term_body, uploaded_body
 from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
-from dragoman.store.collections.document_patch import DocumentPatch
+from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.library import Library
 from dragoman.store.validation import check_parameters, describe
 
@@ -82,6 +87,8 @@ class Embedded:
             "create_collection": self._create_collection,
             "get_collection": lambda call: self._collection(call.place["name"]),
             "change_collection": self._change_collection,
+            "truncate_collection": self._truncate_collection,
+            "get_statistics": self._get_statistics,
             "delete_collection": lambda call: self._library.collections.delete(
                 call.place["name"], _expected_generations(call)
             ),
@@ -201,8 +208,16 @@ class Embedded:
 
     def _change_collection(self, call: Call[Any]) -> Any:
         change = self._body(CollectionChange, call)
-        self._library.collections.change(call.place["name"], change.shards, _expected_generations(call))
+        info = self._library.collections.change(call.place["name"], change.changes(), _expected_generations(call))
+        return self._collection(info.name)
+
+    def _truncate_collection(self, call: Call[Any]) -> Any:
+        self._library.collections.truncate(call.place["name"], _expected_generations(call))
         return self._collection(call.place["name"])
+
+    def _get_statistics(self, call: Call[Any]) -> Any:
+        statistics = self._library.collections.statistics(call.place["name"])
+        return _dump(StatisticsBody.model_validate(statistics, from_attributes=True))
 
     def _collection(self, name: str) -> Any:
         info = self._library.collections.get(name)

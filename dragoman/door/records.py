@@ -66,6 +66,28 @@ class CollectionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldStatistics:
+    """A field of documents' metadata: a dotted path, how many have it, by type, and some of its values."""
+
+    field: str
+    documents: int
+    types: dict[str, int]
+    examples: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a collection holds; ``fields`` are those of ``fields_from`` documents."""
+
+    documents: int
+    generation: int
+    languages: dict[str, int]
+    fields: list[FieldStatistics]
+    fields_from: int
+    bytes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class TableVersion:
     """One version of a table."""
 

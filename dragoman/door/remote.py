@@ -42,6 +42,8 @@ ROUTES: dict[Name, Route] = {
     "create_collection": Route("POST", "/v1/collections"),
     "get_collection": Route("GET", "/v1/collections/{name}", True),
     "change_collection": Route("PATCH", "/v1/collections/{name}"),
+    "truncate_collection": Route("POST", "/v1/collections/{name}/truncate", True),
+    "get_statistics": Route("GET", "/v1/collections/{name}/stats", True),
     "delete_collection": Route("DELETE", "/v1/collections/{name}", True),
     "add_documents": Route("POST", "/v1/collections/{name}/documents", True, "application/x-ndjson"),
     "list_documents": Route("GET", "/v1/collections/{name}/documents", True),

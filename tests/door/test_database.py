@@ -142,6 +142,9 @@ def test_documents_are_added_from_what_programs_have(db: Database, tmp_path: Pat
     with pytest.raises(NotFound):
         Collection(db, "nowhere").export(tmp_path / "nothing.jsonl")
     assert not (tmp_path / "nothing.jsonl").exists()
+    assert again.stats().languages == {"de": 4} and again.stats().fields[0].examples == ["x"]
+    assert (again.change(name="renamed", description="d").description, again.name) == ("d", "renamed")
+    assert again.truncate(if_match=3).documents == 0 == len(again)
     again.drop()
     other.drop()
     assert [info.name for info in db.collections()] == ["news"]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from dragoman.service.api.routers import ROUTERS
 from dragoman.service.jobs.line import _STORED, _Named
 from dragoman.service.worker import endpoints as worker
-from dragoman.store.collections.document_line import DocumentLine
+from dragoman.store.documents.line import DocumentLine
 
 UNBOUNDED = {"DocumentLine.text"}
 """Texts whose limit is that of the line."""

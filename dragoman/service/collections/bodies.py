@@ -21,9 +21,9 @@ from dragoman.service.collections.schemas import (
     ListedDocument,
     RejectedLine,
 )
-from dragoman.store.collections.document_info import DocumentInfo
 from dragoman.store.collections.importing import Imported
-from dragoman.store.collections.listing import DocumentPage
+from dragoman.store.documents.info import DocumentInfo
+from dragoman.store.documents.listing import DocumentPage
 
 
 def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | None:

@@ -24,6 +24,7 @@ from dragoman.service.collections.schemas import (
     ListParameters,
     NewCollection,
     RetryBody,
+    StatisticsBody,
     UnindexedBody,
     UnindexedList,
 )
@@ -36,9 +37,9 @@ from dragoman.service.http.bodies import (
 )
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.http.threads import Threads
-from dragoman.store.collections.document_info import DocumentInfo
-from dragoman.store.collections.document_patch import DocumentPatch
 from dragoman.store.collections.importing import Imported
+from dragoman.store.documents.info import DocumentInfo
+from dragoman.store.documents.patch import DocumentPatch
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 
@@ -108,10 +109,13 @@ def change_collection(
     response: Response,
     expected: ExpectedDep,
 ) -> CollectionBody:
-    """Change the number of parts of a collection's index. It is built in the background, while the present one serves;
-    documents are taken again when it is ready."""
+    """Change a collection's name, description or settings; what is left out stays.
+
+    An index in another number of parts is built in the background, while the present one serves; documents are taken
+    again when it is ready.
+    """
     with record("collection.change", name):
-        info = runtime.collections.change(name, change.shards, expected)
+        info = runtime.collections.change(name, change.changes(), expected)
     response.headers.update(etag(info.generation))
     failed = runtime.collections.unindexed_counts(info.key).get(info.key, 0)
     return collection_body(info, failed, runtime.dense, runtime.source)
@@ -122,6 +126,25 @@ def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordD
     """Delete a collection with all its documents."""
     with record("collection.delete", name):
         runtime.collections.delete(name, expected)
+
+
+@router.post("/{name}/truncate")
+def truncate_collection(
+    name: CollectionName, runtime: RuntimeDep, record: RecordDep, response: Response, expected: ExpectedDep
+) -> CollectionBody:
+    """Delete all documents of a collection, which stays with its name and settings."""
+    with record("collection.truncate", name):
+        info = runtime.collections.truncate(name, expected)
+    response.headers.update(etag(info.generation))
+    return collection_body(info, 0, runtime.dense, runtime.source)
+
+
+@router.get("/{name}/stats")
+async def get_statistics(name: CollectionName, request: Request, runtime: RuntimeDep) -> StatisticsBody:
+    """What a collection holds: documents by language, the fields of their metadata, and how many bytes it takes."""
+    threads: Threads = request.app.state.threads
+    statistics = await threads.run(request, lambda cancelled: runtime.collections.statistics(name), waits=False)
+    return StatisticsBody.model_validate(statistics, from_attributes=True)
 
 
 @router.get("/{name}/unindexed")

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.names import check_name
 from dragoman.service.collections.chosen_fields import ChosenFields
+from dragoman.store.collections.statistics import FIELDS_FROM
 from dragoman.store.validation import Body, LanguageCode, Text
 
 MOST_SHARDS = 64
@@ -31,16 +32,25 @@ Shards = Annotated[
 ]
 
 
+CollectionName = Annotated[
+    str,
+    AfterValidator(check_name),
+    Field(
+        max_length=64,
+        description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit.",
+    ),
+]
+Description = Annotated[Text | None, Field(max_length=10_000)]
+
+
 class NewCollection(Body):
     """A collection to create."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[str, AfterValidator(check_name), Field(max_length=64)] = Field(
-        description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit."
-    )
+    name: CollectionName
     language: LanguageCode = Field(description="ISO 639-1 code of the documents' language.")
-    description: Text | None = Field(default=None, max_length=10_000)
+    description: Description = None
     late_interaction: StrictBool | None = Field(
         default=None,
         description="Whether states of all subwords are kept with the embeddings (48 bytes each), which improves the"
@@ -55,11 +65,18 @@ class NewCollection(Body):
 
 
 class CollectionChange(Body):
-    """What is to be changed in a collection."""
+    """What is to be changed in a collection; what is left out stays."""
 
     model_config = ConfigDict(extra="forbid")
 
-    shards: Shards
+    name: CollectionName = Field(default_factory=str)
+    description: Description = None
+    entities: StrictBool = Field(default_factory=bool, description="Whether names are found in the documents.")
+    shards: Shards = Field(default_factory=int)
+
+    def changes(self) -> dict[str, Any]:
+        """The fields that are there."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class IndexInfo(BaseModel):
@@ -160,6 +177,40 @@ class DocumentBody(BaseModel):
     text: str
     metadata: dict[str, Any] | None
     generation: int = Field(description="The collection's, in which the document was changed last; also in ETag.")
+
+
+class FieldBody(BaseModel):
+    """A field of documents' metadata."""
+
+    field: str = Field(description="A dotted path; it goes through lists.")
+    documents: int = Field(description="Documents that have it.")
+    types: dict[str, int] = Field(
+        description="How many of them have values of each type: string, date, number, boolean, null."
+    )
+    examples: list[Any] = Field(description="At most 3 of its values, none longer than 100 characters.")
+
+
+class BytesBody(BaseModel):
+    """How many bytes a collection takes."""
+
+    texts: int = Field(description="Texts and titles of the documents.")
+    metadata: int
+    embeddings: int = Field(description="As they are stored in the database.")
+    index: int = Field(description="Files of the Lucene index.")
+
+
+class StatisticsBody(BaseModel):
+    """What a collection holds."""
+
+    documents: int
+    generation: int
+    languages: dict[str, int] = Field(description="Documents by language.")
+    fields: list[FieldBody]
+    fields_from: int = Field(
+        description=f"Documents whose metadata was looked at: all, or of more than {FIELDS_FROM} those that were first"
+        " stored last."
+    )
+    bytes: BytesBody
 
 
 class ListParameters(BaseModel):

@@ -19,9 +19,9 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpack
 from dragoman.indexes.documents import IndexedDocument, IndexRow
-from dragoman.store.collections.document_info import Generations, check_generation
-from dragoman.store.collections.document_line import DocumentLine, other_form, parse_document, peek
 from dragoman.store.database import Store
+from dragoman.store.documents.info import Generations, check_generation
+from dragoman.store.documents.line import DocumentLine, other_form, parse_document, peek
 from dragoman.store.line import LineRejected
 from dragoman.store.models import Collection, Document
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Select, and_, delete, select
 from sqlalchemy.exc import IntegrityError
@@ -24,20 +25,22 @@ from dragoman.engine.models.tagging import tagger_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.languages import check_language
-from dragoman.store.collections.changing import DocumentChange
-from dragoman.store.collections.document_info import (
+from dragoman.store.collections.changes import change_collection, empty_collection
+from dragoman.store.collections.importing import DocumentImport, Imported
+from dragoman.store.collections.statistics import Statistics, collect_statistics
+from dragoman.store.collections.stored_documents import StoredDocuments
+from dragoman.store.collections.unindexed_documents import counts
+from dragoman.store.database import Store
+from dragoman.store.documents.changing import DocumentChange
+from dragoman.store.documents.info import (
     DocumentInfo,
     Generations,
     check_generation,
     document_info,
     find_document,
 )
-from dragoman.store.collections.document_patch import DocumentPatch
-from dragoman.store.collections.importing import DocumentImport, Imported
-from dragoman.store.collections.listing import DocumentList, DocumentPage
-from dragoman.store.collections.stored_documents import StoredDocuments
-from dragoman.store.collections.unindexed_documents import counts
-from dragoman.store.database import Store
+from dragoman.store.documents.listing import DocumentList, DocumentPage
+from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.models import Collection, Document, now
 
 logger = logging.getLogger("dragoman")
@@ -147,22 +150,50 @@ class Collections:
         row = self._row(name)
         self._remove(row.id, row.uid, expected)
 
-    def change(self, name: str, shards: int, expected: Generations = None) -> CollectionInfo:
-        """Have a collection's index in another number of parts: it is built in the background, and then swapped in.
+    def change(self, name: str, changes: Mapping[str, Any], expected: Generations = None) -> CollectionInfo:
+        """Change ``name``, ``description``, ``entities`` or ``shards`` of a collection.
+
+        An index in another number of parts is built in the background, and then swapped in.
+
+        Raises:
+            NotFound: there is none of this name.
+            NotInstalled: there is no tagger, and names are to be found.
+            Conflict: there is a collection of the new name.
+            PreconditionFailed: it is of none of the expected generations.
+        """
+        if changes.get("entities"):
+            tagger_place(self._settings, "ner")
+        row = change_collection(self._store, self._row(name).id, changes, expected)
+        if (index := self._indexes.find(row.id)) is not None:
+            index.name = row.name
+        self._indexes.follower.follow(row.id)
+        self._dense.follow(row.id)
+        self._entities.follow(row.id)
+        return self._info(row)
+
+    def truncate(self, name: str, expected: Generations = None) -> CollectionInfo:
+        """Delete all documents of a collection, which stays.
 
         Raises:
             NotFound: there is none of this name.
             PreconditionFailed: it is of none of the expected generations.
         """
-        with self._store.write() as session:
-            row = session.get(Collection, self._row(name).id, with_for_update=True)
-            if row is None:
-                raise NotFound(f"there is no collection named {name!r}")
-            check_generation(expected, row.generation, "collection")
-            row.shards = shards
-        self._indexes.follower.follow(row.id)
-        self._dense.follow(row.id)
-        return self._info(row)
+        row = self._row(name)
+        count = empty_collection(self._store, row.id, expected)
+        if count:
+            self._follow(row.id)
+            self._metrics.documents("deleted", count)
+            self._dense.follow(row.id)
+        return self.get(name)
+
+    def statistics(self, name: str) -> Statistics:
+        """What a collection holds.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        row = self._row(name)
+        return collect_statistics(self._store, row, self._indexes.of(row.id).directory)
 
     def import_documents(
         self, name: str, parts: Iterator[bytes], gzip: bool = False, expected: Generations = None

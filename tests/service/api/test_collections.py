@@ -61,6 +61,36 @@ def test_a_collection_from_its_making_to_its_end(client: httpx.Client) -> None:
     check_error(client.delete("/v1/collections/news_de.2024-1"), 404, "no collection")
 
 
+def test_a_collection_is_renamed_measured_and_emptied(client: httpx.Client, collection: str) -> None:
+    address, renamed = f"/v1/collections/{collection}", f"/v1/collections/{collection}.new"
+    lines = [{"id": "1", "text": "moja", "metadata": {"year": 2024}}, {"id": "2", "text": "zwei", "language": "de"}]
+    _send(client, collection, ndjson(lines)).raise_for_status()
+    client.post("/v1/collections", json={"name": "taken", "language": "sw"}).raise_for_status()
+    check_error(client.patch(address, json={"name": "taken"}), 409, "a collection named 'taken' already")
+    for change, message in (({"name": "No"}, "name: "), ({"name": None}, "name: "), ({"language": "de"}, "language: ")):
+        check_error(client.patch(address, json=change), 422, message)
+    before = client.get(address).json()
+    answer = client.patch(address, json={"name": f"{collection}.new", "description": "new"}, headers={"If-Match": "1"})
+    assert answer.json() == {**before, "name": f"{collection}.new", "description": "new"}
+    check_error(client.get(address), 404, "no collection")
+    statistics = client.get(f"{renamed}/stats").json()
+    size = statistics.pop("bytes")
+    assert statistics == {
+        "documents": 2,
+        "generation": 1,
+        "languages": {"de": 1, "sw": 1},
+        "fields": [{"field": "year", "documents": 1, "types": {"number": 1}, "examples": [2024]}],
+        "fields_from": 2,
+    }
+    assert (size["texts"], size["embeddings"]) == (8, 0) and size["metadata"] > 0 and size["index"] > 0
+    check_error(client.post(f"{renamed}/truncate", headers={"If-Match": "0"}), 412, "its generation is 1")
+    answer = client.post(f"{renamed}/truncate")
+    assert (answer.json()["documents"], answer.json()["generation"], answer.headers["etag"]) == (0, 2, '"2"')
+    assert answer.json()["index"]["state"] == "ready"
+    check_error(_get(client, f"{collection}.new", "1"), 404, "no document")
+    assert client.delete(renamed).status_code == client.delete("/v1/collections/taken").status_code == 204
+
+
 def test_a_name_used_again_has_nothing_of_the_old_collection(client: httpx.Client, collection: str) -> None:
     _send(client, collection, _documents("1", "2"))
     client.delete(f"/v1/collections/{collection}")

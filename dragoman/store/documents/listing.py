@@ -12,8 +12,8 @@ from sqlalchemy import Text, cast, func, null, select
 
 from dragoman.deadline import check
 from dragoman.engine.core.errors import InvalidRequest
-from dragoman.store.collections.document_info import DocumentInfo, document_line, last_change
 from dragoman.store.database import Store
+from dragoman.store.documents.info import DocumentInfo, document_line, last_change
 from dragoman.store.models import Collection, Document
 
 _EXPORTED = 100

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from dragoman.engine.core.errors import InvalidRequest, NotFound, PreconditionFailed, TooLarge
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.store.collections import listing
-from dragoman.store.collections.document_info import DocumentInfo
-from dragoman.store.collections.document_patch import DocumentPatch, merge
+from dragoman.store.documents import listing
+from dragoman.store.documents.info import DocumentInfo
+from dragoman.store.documents.patch import DocumentPatch, merge
 from tests.support.searching import add, found, ndjson, running
 
 pytestmark = pytest.mark.slow
@@ -179,7 +179,7 @@ def test_a_change_holds_only_for_the_generation_that_is_expected(runtime: Runtim
         lambda: collections.delete_document("c", "1", {1}),
         lambda: collections.import_documents("c", iter([ndjson([{"id": "3", "text": "t"}])]), expected={1}),
         lambda: collections.delete("c", {1}),
-        lambda: collections.change("c", 2, expected={1}),
+        lambda: collections.change("c", {"shards": 2}, expected={1}),
     ):
         with pytest.raises(PreconditionFailed, match="has changed: its generation is 2"):
             attempt()

@@ -9,7 +9,8 @@ from dragoman.engine.core.errors import InvalidRequest, NotFound
 from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.indexes.documents import IndexedDocument, IndexRow
-from dragoman.store.collections.document_info import (
+from dragoman.store.database import Store
+from dragoman.store.documents.info import (
     DocumentInfo,
     Generations,
     check_generation,
@@ -17,8 +18,7 @@ from dragoman.store.collections.document_info import (
     document_line,
     find_document,
 )
-from dragoman.store.collections.document_patch import DocumentPatch
-from dragoman.store.database import Store
+from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.models import Collection, Document
 
 

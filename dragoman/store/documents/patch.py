@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from dragoman.engine.core.errors import InvalidRequest, TooLarge
 from dragoman.engine.core.json import check_value
-from dragoman.store.collections.document_info import DocumentInfo, document_line
-from dragoman.store.collections.document_line import Title, check_metadata
+from dragoman.store.documents.info import DocumentInfo, document_line
+from dragoman.store.documents.line import Title, check_metadata
 from dragoman.store.validation import Body, LanguageCode, NotBlank
 
 
