@@ -57,6 +57,18 @@ class AsyncDatabase:
         """All collections, by name."""
         return await self.send(calls.collections())
 
+    async def aliases(self) -> dict[str, str]:
+        """The names of collections by their aliases, which may stand wherever a collection is named."""
+        return await self.send(calls.aliases())
+
+    async def set_alias(self, alias: str, collection: str) -> None:
+        """Let an alias stand for a collection from now on, also where it stood for another."""
+        await self.send(calls.set_alias(alias, collection))
+
+    async def delete_alias(self, alias: str) -> None:
+        """Delete an alias; its collection stays."""
+        await self.send(calls.delete_alias(alias))
+
     async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
         """The documents that a query finds, best first, with the evidence for each."""
         return await self.send(calls.search(query, options))
@@ -141,7 +153,8 @@ class AsyncCollection:
         They are ``name``, ``description``, ``entities`` and ``shards``.
         """
         info = await self._database.send(calls.change_collection(self.name, changes, if_match))
-        self.name = info.name
+        if "name" in changes:
+            self.name = info.name
         return info
 
     async def truncate(self, *, if_match: int | None = None) -> CollectionInfo:

@@ -37,6 +37,9 @@ Name = Literal[
     "change_collection",
     "truncate_collection",
     "get_statistics",
+    "aliases",
+    "set_alias",
+    "delete_alias",
     "delete_collection",
     "add_documents",
     "list_documents",
@@ -99,7 +102,7 @@ class Call(Generic[T]):
 
 def _can_be_in_address(field_name: str, text: str) -> bool:
     """Whether an address that names this place leads there. Ids and terms may have slashes, names of addresses not."""
-    if text in ("", ".", "..") or (field_name == "name" and "/" in text):
+    if text in ("", ".", "..") or (field_name in ("name", "alias") and "/" in text):
         return False
     try:
         text.encode()
@@ -244,6 +247,18 @@ def truncate_collection(name: str, if_match: int | None = None) -> Call[Collecti
 
 def get_statistics(name: str) -> Call[Statistics]:
     return Call("get_statistics", {"name": name}, read=lambda answer: read(Statistics, answer))
+
+
+def aliases() -> Call[dict[str, str]]:
+    return Call("aliases", read=lambda answer: {entry["alias"]: entry["collection"] for entry in answer["aliases"]})
+
+
+def set_alias(alias: str, collection: str) -> Call[None]:
+    return Call("set_alias", {"alias": alias}, {"collection": collection}, read=lambda answer: None)
+
+
+def delete_alias(alias: str) -> Call[None]:
+    return Call("delete_alias", {"alias": alias})
 
 
 def delete_collection(name: str, if_match: int | None = None) -> Call[None]:

@@ -83,6 +83,18 @@ class Database:
         """All collections, by name."""
         return self.send(calls.collections())
 
+    def aliases(self) -> dict[str, str]:
+        """The names of collections by their aliases, which may stand wherever a collection is named."""
+        return self.send(calls.aliases())
+
+    def set_alias(self, alias: str, collection: str) -> None:
+        """Let an alias stand for a collection from now on, also where it stood for another."""
+        self.send(calls.set_alias(alias, collection))
+
+    def delete_alias(self, alias: str) -> None:
+        """Delete an alias; its collection stays."""
+        self.send(calls.delete_alias(alias))
+
     def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
         """The documents that a query in any language finds, best first, with the evidence for each.
 
@@ -230,7 +242,8 @@ class Collection:
         They are ``name``, ``description``, ``entities`` and ``shards``.
         """
         info = self._database.send(calls.change_collection(self.name, changes, if_match))
-        self.name = info.name
+        if "name" in changes:
+            self.name = info.name
         return info
 
     def truncate(self, *, if_match: int | None = None) -> CollectionInfo:

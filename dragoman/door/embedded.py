@@ -29,6 +29,7 @@ from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
 from dragoman.service.collections.schemas import (
+    AliasTarget,
     CollectionChange,
     ListParameters,
     NewCollection,
@@ -89,6 +90,9 @@ class Embedded:
             "change_collection": self._change_collection,
             "truncate_collection": self._truncate_collection,
             "get_statistics": self._get_statistics,
+            "aliases": lambda call: {"aliases": fields_of(self._library.collections.aliases.all())},
+            "set_alias": self._set_alias,
+            "delete_alias": lambda call: self._library.collections.aliases.delete(call.place["alias"]),
             "delete_collection": lambda call: self._library.collections.delete(
                 call.place["name"], _expected_generations(call)
             ),
@@ -215,6 +219,10 @@ class Embedded:
         self._library.collections.truncate(call.place["name"], _expected_generations(call))
         return self._collection(call.place["name"])
 
+    def _set_alias(self, call: Call[Any]) -> Any:
+        target = self._body(AliasTarget, call)
+        return fields_of(self._library.collections.aliases.put(call.place["alias"], target.collection))
+
     def _get_statistics(self, call: Call[Any]) -> Any:
         statistics = self._library.collections.statistics(call.place["name"])
         return _dump(StatisticsBody.model_validate(statistics, from_attributes=True))
@@ -234,19 +242,19 @@ class Embedded:
 
     def _document(self, call: Call[Any]) -> Any:
         name = call.place["name"]
-        return _dump(document_body(name, self._library.collections.document(name, call.place["id"])))
+        return _dump(document_body(self._library.collections.document(name, call.place["id"])))
 
     def _list_documents(self, call: Call[Any]) -> Any:
         name = call.place["name"]
         (asked,) = _read_fields((_LIST, call.parameters(), "query"))
         chosen = asked.chosen()
         page = self._library.collections.list_documents(name, asked.limit, asked.cursor, texts=chosen.texts)
-        return _dump(page_body(name, page, chosen))
+        return _dump(page_body(page, chosen))
 
     def _change_document(self, call: Call[Any]) -> Any:
         name, patch = call.place["name"], self._body(DocumentPatch, call)
         changed = self._library.collections.change_document(name, call.place["id"], patch, _expected_generations(call))
-        return _dump(document_body(name, changed))
+        return _dump(document_body(changed))
 
     def _delete_document(self, call: Call[Any]) -> None:
         self._library.collections.delete_document(call.place["name"], call.place["id"], _expected_generations(call))

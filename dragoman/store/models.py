@@ -86,6 +86,15 @@ class Collection(Base):
     __table_args__ = ({"sqlite_autoincrement": True},)
 
 
+class Alias(Base):
+    """Another name of a collection; none is a collection's own."""
+
+    __tablename__ = "aliases"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    collection_id: Mapped[int] = mapped_column(BigKey, ForeignKey("collections.id"), index=True)
+
+
 class Document(Base):
     """A document; ``deleted`` rows are tombstones, which stay until the index has removed the document."""
 

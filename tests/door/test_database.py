@@ -145,6 +145,11 @@ def test_documents_are_added_from_what_programs_have(db: Database, tmp_path: Pat
     assert again.stats().languages == {"de": 4} and again.stats().fields[0].examples == ["x"]
     assert (again.change(name="renamed", description="d").description, again.name) == ("d", "renamed")
     assert again.truncate(if_match=3).documents == 0 == len(again)
+    db.set_alias("live", "renamed")
+    assert db.aliases() == {"live": "renamed"} and db.collection("live").info.name == "renamed"
+    with pytest.raises(Conflict, match="'live' stands for this collection"):
+        again.drop()
+    db.delete_alias("live")
     again.drop()
     other.drop()
     assert [info.name for info in db.collections()] == ["news"]

@@ -85,3 +85,5 @@ def test_a_directory_of_the_version_before_opens_with_all_that_was_in_it(
         changed = running.client.patch("/v1/collections/de/documents/ash", json={"metadata": {"year": 1783}})
         assert (changed.json()["metadata"], changed.json()["generation"]) == ({"year": 1783}, 2)
         assert found(running, "volcano", "en") == ["ash"]
+        running.client.put("/v1/aliases/live", json={"collection": "de"}).raise_for_status()
+        assert running.client.get("/v1/collections/live").json()["name"] == "de"

@@ -83,11 +83,11 @@ def import_body(done: Imported) -> ImportBody:
     )
 
 
-def document_body(collection: str, info: DocumentInfo) -> DocumentBody:
+def document_body(info: DocumentInfo) -> DocumentBody:
     """A document as stored."""
     return DocumentBody(
         id=info.id,
-        collection=collection,
+        collection=info.collection,
         language=info.language,
         title=info.title,
         text=info.text,
@@ -96,12 +96,10 @@ def document_body(collection: str, info: DocumentInfo) -> DocumentBody:
     )
 
 
-def page_body(collection: str, page: DocumentPage, chosen: ChosenFields) -> DocumentPageBody:
+def page_body(page: DocumentPage, chosen: ChosenFields) -> DocumentPageBody:
     """A page of documents, with the fields that are chosen."""
     return DocumentPageBody(
-        documents=[
-            ListedDocument(**chosen.of(document_body(collection, info).model_dump())) for info in page.documents
-        ],
+        documents=[ListedDocument(**chosen.of(document_body(info).model_dump())) for info in page.documents],
         next=page.next,
         total=page.total,
     )

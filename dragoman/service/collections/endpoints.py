@@ -202,7 +202,7 @@ async def list_documents(
 
     def read_body() -> bytes:
         page = runtime.collections.list_documents(name, parameters.limit, parameters.cursor, texts=chosen.texts)
-        return page_body(name, page, chosen).model_dump_json(exclude_unset=True).encode()
+        return page_body(page, chosen).model_dump_json(exclude_unset=True).encode()
 
     return Response(await run_among_few(read_body), media_type="application/json")
 
@@ -223,7 +223,7 @@ async def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep
 
     def read() -> Response:
         document = runtime.collections.document(name, id)
-        body = document_body(name, document).model_dump_json().encode()
+        body = document_body(document).model_dump_json().encode()
         return Response(body, headers=etag(document.generation), media_type="application/json")
 
     return await run_among_few(read)
@@ -252,7 +252,7 @@ async def change_document(
 
     document = await threads.run(request, work, waits=False)
     response.headers.update(etag(document.generation))
-    return document_body(name, document)
+    return document_body(document)
 
 
 @router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)

@@ -79,6 +79,27 @@ class CollectionChange(Body):
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
+class AliasTarget(Body):
+    """What an alias is to stand for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    collection: Text = Field(description="The name of a collection, or an alias of it.")
+
+
+class AliasBody(BaseModel):
+    """An alias, and the collection that it stands for."""
+
+    alias: str
+    collection: str
+
+
+class AliasList(BaseModel):
+    """All aliases by name."""
+
+    aliases: list[AliasBody]
+
+
 class IndexInfo(BaseModel):
     """The Lucene index of a collection."""
 

@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import Conflict, NotFound
+from dragoman.store.collections.aliases import check_no_alias, hold_names
 from dragoman.store.database import Store
 from dragoman.store.documents.info import Generations, check_generation
 from dragoman.store.models import Collection, Document
@@ -20,11 +21,14 @@ def change_collection(store: Store, id: int, changes: Mapping[str, Any], expecte
 
     Raises:
         NotFound: it has been deleted.
-        Conflict: another collection has the name.
+        Conflict: another collection has the name, or an alias.
         PreconditionFailed: it is of none of the expected generations.
     """
     try:
         with store.write() as session:
+            if "name" in changes:
+                hold_names(session)
+                check_no_alias(session, changes["name"])
             row = _lock(session, id, expected)
             for column, content in changes.items():
                 setattr(row, column, content)

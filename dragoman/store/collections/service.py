@@ -25,6 +25,14 @@ from dragoman.engine.models.tagging import tagger_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.languages import check_language
+from dragoman.store.collections.aliases import (
+    Aliases,
+    check_no_alias,
+    check_no_target,
+    find_by_aliases,
+    find_collection,
+    hold_names,
+)
 from dragoman.store.collections.changes import change_collection, empty_collection
 from dragoman.store.collections.importing import DocumentImport, Imported
 from dragoman.store.collections.statistics import Statistics, collect_statistics
@@ -70,6 +78,7 @@ class Collections:
         self._metrics = metrics
         self._dense = dense
         self._entities = entities
+        self.aliases = Aliases(store)
 
     def create(
         self,
@@ -85,7 +94,7 @@ class Collections:
         Raises:
             InvalidRequest: the name is not allowed, or the language is unknown.
             NotInstalled: there is no tagger, and names are to be found.
-            Conflict: there is a collection of this name.
+            Conflict: there is a collection of this name, or an alias.
         """
         if entities:
             tagger_place(self._settings, "ner")
@@ -102,6 +111,8 @@ class Collections:
             raise InvalidRequest(str(fault)) from fault
         try:
             with self._store.write() as session:
+                hold_names(session)
+                check_no_alias(session, row.name)
                 session.add(row)
         except IntegrityError as fault:
             raise Conflict(f"there is a collection named '{name}' already") from fault
@@ -117,7 +128,7 @@ class Collections:
         return self._infos(_ALL)
 
     def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
-        """The collections of these names, in their order; all for None.
+        """The collections of these names or aliases, in their order, each once; all for None.
 
         Raises:
             NotFound: there is none of a name.
@@ -127,10 +138,12 @@ class Collections:
         distinct = list(dict.fromkeys(names))
         usable = [name for name in distinct if is_name(name)]
         by_name = {info.name: info for info in self._infos(select(Collection).where(Collection.name.in_(usable)))}
+        if missing := [name for name in usable if name not in by_name]:
+            by_name |= self._infos_by_aliases(missing)
         for name in distinct:
             if name not in by_name:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
-        return [by_name[name] for name in distinct]
+        return list({by_name[name].key: by_name[name] for name in distinct}.values())
 
     def get(self, name: str) -> CollectionInfo:
         """One collection.
@@ -145,6 +158,7 @@ class Collections:
 
         Raises:
             NotFound: there is none of this name.
+            Conflict: an alias stands for it.
             PreconditionFailed: it is of none of the expected generations.
         """
         row = self._row(name)
@@ -224,7 +238,7 @@ class Collections:
         """
         row = self._row(name)
         with self._store.read() as session:
-            return document_info(find_document(session, row.id, name, id))
+            return document_info(find_document(session, row.id, name, id), row.name)
 
     def change_document(self, name: str, id: str, patch: DocumentPatch, expected: Generations = None) -> DocumentInfo:
         """Change some fields of a document; what the patch leaves out stays. Searches find it as it is returned.
@@ -275,7 +289,7 @@ class Collections:
             document = find_document(session, row.id, name, id)
             if collection is None:
                 raise NotFound("the collection has been deleted meanwhile")
-            check_generation(expected, document_info(document).generation, "document")
+            check_generation(expected, document_info(document, name).generation, "document")
             collection.generation += 1
             collection.document_count -= 1
             document.deleted, document.generation = True, collection.generation
@@ -361,9 +375,7 @@ class Collections:
 
     def _row(self, name: str) -> Collection:
         with self._store.read() as session:
-            row = None
-            if is_name(name):
-                row = session.scalar(select(Collection).where(Collection.name == name))
+            row = find_collection(session, name)
         if row is None:
             raise NotFound(f"there is no collection named {name[:64]!r}")
         return row
@@ -373,6 +385,7 @@ class Collections:
             row = session.get(Collection, collection_id, with_for_update=True)  # as whoever writes its documents does
             if row is not None:
                 check_generation(expected, row.generation, "collection")
+            check_no_target(session, collection_id)
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
         self._indexes.follower.drop(collection_id, uid)
@@ -381,6 +394,10 @@ class Collections:
     def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
         with self._store.read() as session:
             return [self._info(row) for row in session.scalars(chosen)]
+
+    def _infos_by_aliases(self, names: Sequence[str]) -> dict[str, CollectionInfo]:
+        with self._store.read() as session:
+            return {alias: self._info(row) for alias, row in find_by_aliases(session, names).items()}
 
     def _info(self, row: Collection) -> CollectionInfo:
         index = self._indexes.find(row.id)

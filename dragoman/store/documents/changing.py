@@ -50,7 +50,8 @@ class DocumentChange:
         while True:
             check()
             with self._store.read() as session:
-                present = document_info(find_document(session, self._collection.id, self._collection.name, id))
+                row = find_document(session, self._collection.id, self._collection.name, id)
+                present = self._info(row)
             check_generation(expected, present.generation, "document")
             changed = patch.apply(present, self._line_bytes)
             if document_line(changed) == document_line(present):  # not by ==, for which 1 is true
@@ -62,9 +63,12 @@ class DocumentChange:
                 with self._store.write() as session:
                     row, generation = self._take(session, present)
                     row.metadata_, row.metadata_generation = changed.metadata, generation
-                    return document_info(row), False
+                    return self._info(row), False
             except _Changed:
                 continue
+
+    def _info(self, row: Document) -> DocumentInfo:
+        return document_info(row, self._collection.name)
 
     def _rewrite(self, present: DocumentInfo, changed: DocumentInfo) -> DocumentInfo:
         analysed = self._analyse(changed)
@@ -73,7 +77,7 @@ class DocumentChange:
                 row, generation = self._take(session, present)
                 row.title, row.text, row.language = changed.title, changed.text, changed.language
                 row.metadata_, row.generation = changed.metadata, generation
-                changed = document_info(row)
+                changed = self._info(row)
             self._index.apply([analysed], generation)
             self._index.refresh()
         return changed
@@ -96,7 +100,7 @@ class DocumentChange:
         if collection is None:
             raise NotFound("the collection has been deleted meanwhile")
         row = session.get(Document, present.key)
-        if row is None or row.deleted or document_info(row).generation != present.generation:
+        if row is None or row.deleted or self._info(row).generation != present.generation:
             raise _Changed
         collection.generation += 1
         return row, collection.generation

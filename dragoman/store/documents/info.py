@@ -19,10 +19,10 @@ Generations = AnyOf[int] | None
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document as stored; ``collection`` is its collection's key, ``generation`` that of its last change."""
+    """A document as stored; ``generation`` is its collection's at the last change of any field."""
 
     key: int
-    collection: int
+    collection: str
     id: str
     language: str
     title: str | None
@@ -47,11 +47,11 @@ def find_document(session: Session, collection: int, name: str, id: str) -> Docu
     raise NotFound(f"there is no document with id {shown!r} in collection '{name}'")
 
 
-def document_info(row: Document) -> DocumentInfo:
-    """A document of its row."""
+def document_info(row: Document, collection: str) -> DocumentInfo:
+    """A document of its row, in the collection of this name."""
     return DocumentInfo(
         key=row.key,
-        collection=row.collection_id,
+        collection=collection,
         id=row.id,
         language=row.language,
         title=row.title,

@@ -70,7 +70,7 @@ class DocumentList:
                 more = len(documents) == limit or size >= PAGE_CHARS
                 if more:
                     break
-                documents.append(_info(self._collection.id, row))
+                documents.append(_info(self._collection.name, row))
                 size += len(documents[-1].text) + (row.metadata_chars or 0)
         return DocumentPage(documents, self._cursor(documents[-1].key) if more else None, total or 0)
 
@@ -83,7 +83,7 @@ class DocumentList:
             if not rows:
                 return
             for row in rows:
-                yield document_line(_info(self._collection.id, row))
+                yield document_line(_info(self._collection.name, row))
             last = rows[-1].key
 
     def _after(self, key: int, texts: bool = True) -> Any:
@@ -108,7 +108,7 @@ class DocumentList:
         return int(key)
 
 
-def _info(collection: int, row: Any) -> DocumentInfo:
+def _info(collection: str, row: Any) -> DocumentInfo:
     return DocumentInfo(
         row.key,
         collection,

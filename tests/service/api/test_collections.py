@@ -91,6 +91,30 @@ def test_a_collection_is_renamed_measured_and_emptied(client: httpx.Client, coll
     assert client.delete(renamed).status_code == client.delete("/v1/collections/taken").status_code == 204
 
 
+def test_an_alias_is_set_moved_and_deleted(client: httpx.Client, collection: str) -> None:
+    alias, other = f"/v1/aliases/{collection}.live", f"{collection}.other"
+    client.post("/v1/collections", json={"name": other, "language": "sw"}).raise_for_status()
+    for target in (other, collection):
+        placed = {"alias": f"{collection}.live", "collection": target}
+        answer = client.put(alias, json={"collection": target})
+        assert (answer.status_code, answer.json()) == (200, placed)
+        assert client.get(alias).json() == placed
+    assert placed in client.get("/v1/aliases").json()["aliases"]
+    assert _send(client, f"{collection}.live", _documents("1")).json()["accepted"] == 1
+    asked = {"query": "maandishi", "query_language": "sw", "method": "psq", "collections": [f"{collection}.live"]}
+    hits = client.post("/v1/search", json=asked).json()["hits"]
+    assert [(hit["id"], hit["collection"]) for hit in hits] == [("1", collection)]
+    assert client.get(f"/v1/collections/{collection}.live/documents/1").json()["collection"] == collection
+    check_error(client.delete(f"/v1/collections/{collection}"), 409, "stands for this collection")
+    check_error(client.put(f"/v1/aliases/{other}", json={"collection": collection}), 409, "already")
+    check_error(client.put(alias, json={"collection": "nowhere"}), 404, "collection: there is no collection")
+    check_error(client.put(alias, json={"collection": collection, "x": 1}), 422, "x: ")
+    check_error(client.put("/v1/aliases/No", json={"collection": collection}), 422, "alias: must be")
+    assert client.delete(alias).status_code == client.delete(f"/v1/collections/{other}").status_code == 204
+    check_error(client.get(alias), 404, "no alias named")
+    check_error(client.delete(alias), 404, "no alias named")
+
+
 def test_a_name_used_again_has_nothing_of_the_old_collection(client: httpx.Client, collection: str) -> None:
     _send(client, collection, _documents("1", "2"))
     client.delete(f"/v1/collections/{collection}")

@@ -35,6 +35,8 @@ class Importer(Thread):
         self.acknowledged = known
         self.pending: dict[str, int | None] = {}
         self.request = first
+        self.aliases = {"c", "d"}
+        """What the alias may stand for."""
 
     def run(self) -> None:
         with httpx.Client(base_url=self.url, timeout=30, trust_env=False) as client:
@@ -48,6 +50,12 @@ class Importer(Thread):
                 pass  # the server is dead
 
     def _send_one(self, client: httpx.Client) -> None:
+        if self.noise.random() < 0.2:
+            target = self.noise.choice(["c", "d"])
+            self.aliases.add(target)
+            client.put("/v1/aliases/live", json={"collection": target}).raise_for_status()
+            self.aliases = {target}
+            return
         present = [id for id, version in self.acknowledged.items() if version is not None]
         if present and self.noise.random() < 0.2:
             id = self.noise.choice(present)
@@ -85,7 +93,9 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
     for round in range(3):
         server = Server(tmp_path, SMALL_BATCHES, **settings)
         if round == 0:
-            server.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
+            for name in ("c", "d"):
+                server.client.post("/v1/collections", json={"name": name, "language": "sw"}).raise_for_status()
+            server.client.put("/v1/aliases/live", json={"collection": "c"}).raise_for_status()
         importer = Importer(server.url, noise, known, request)
         importer.start()
         wanted = request + noise.randrange(1, 12)
@@ -95,17 +105,19 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
         server.kill()
         importer.join()
         request = importer.request
-        known = _check(Settings.load(data_dir=tmp_path, database_url=database_url), known, importer.pending)
+        known = _check(Settings.load(data_dir=tmp_path, database_url=database_url), known, importer)
     assert sum(version is not None for version in known.values()) > 20
 
 
-def _check(settings: Settings, known: dict[str, int | None], pending: dict[str, int | None]) -> dict[str, int | None]:
+def _check(settings: Settings, known: dict[str, int | None], importer: Importer) -> dict[str, int | None]:
     """Compare the database and the index with what was acknowledged; returns what is there.
 
     An id of the request that was under way may be as before it or as after it.
     """
+    pending = importer.pending
     with running(settings) as runtime:
         info = runtime.collections.get("c")
+        assert runtime.collections.aliases.get("live").collection in importer.aliases
         assert (info.index_state, info.index_generation) == ("ready", info.generation)
         ids = found(runtime, "c", "wote")
         assert len(ids) == len(set(ids)) == info.documents
