@@ -14,9 +14,9 @@ from dragoman.service.jobs.line import _STORED, _Named
 from dragoman.service.worker import endpoints as worker
 from dragoman.store.documents.line import DocumentLine
 
-UNBOUNDED = {"DocumentLine.text"}
+UNBOUNDED = {"DocumentLine.text", "DocumentPatch.text"}
 """Texts whose limit is that of the line."""
-FREE = {"DocumentLine.metadata", "DocumentFields"}
+FREE = {"DocumentLine.metadata", "DocumentPatch.metadata", "DocumentFields"}
 """Objects of the caller's own fields, whose values are counted together."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from dragoman.service.access.endpoints import router as access
+from dragoman.service.aliases.endpoints import router as aliases
 from dragoman.service.api import health, page
-from dragoman.service.collections.aliases import router as aliases
 from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa

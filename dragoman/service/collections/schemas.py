@@ -11,7 +11,7 @@ from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.names import check_name
 from dragoman.service.collections.chosen_fields import ChosenFields
 from dragoman.store.collections.statistics import FIELDS_FROM
-from dragoman.store.validation import Body, LanguageCode, Text
+from dragoman.store.validation import Body, LanguageCode, Name, Text
 
 MOST_SHARDS = 64
 UNINDEXED_LISTED = 1000
@@ -84,7 +84,7 @@ class AliasTarget(Body):
 
     model_config = ConfigDict(extra="forbid")
 
-    collection: Text = Field(description="The name of a collection, or an alias of it.")
+    collection: Name = Field(description="The name of a collection, or an alias of it.")
 
 
 class AliasBody(BaseModel):

@@ -68,6 +68,9 @@ DocumentId = Annotated[LineId, AfterValidator(_check_address)]
 Title = Annotated[
     Annotated[StrictStr, Field(max_length=TITLE_CHARS), Clean] | None, AfterValidator(lambda title: title or None)
 ]
+Metadata = Annotated[
+    Annotated[dict[str, Any], Field(max_length=METADATA_VALUES)] | None, BeforeValidator(check_metadata)
+]
 
 _ID: TypeAdapter[str] = TypeAdapter(DocumentId)
 
@@ -81,9 +84,7 @@ class DocumentLine(Body):
     text: NotBlank
     title: Title = None
     language: LanguageCode | None = None
-    metadata: Annotated[
-        Annotated[dict[str, Any], Field(max_length=METADATA_VALUES)] | None, BeforeValidator(check_metadata)
-    ] = None
+    metadata: Metadata = None
 
 
 def parse_document(line: bytes, depth: int) -> DocumentLine:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from dragoman.engine.core.errors import InvalidRequest, TooLarge
-from dragoman.engine.core.json import check_value
 from dragoman.store.documents.info import DocumentInfo, document_line
-from dragoman.store.documents.line import Title, check_metadata
+from dragoman.store.documents.line import Metadata, Title, check_metadata
 from dragoman.store.validation import Body, LanguageCode, NotBlank
-
-
-def _check_change(metadata: Any) -> Any:
-    check_value(metadata)
-    return metadata
 
 
 class DocumentPatch(Body):
@@ -28,7 +22,7 @@ class DocumentPatch(Body):
     title: Title = Field(default=None, description="Null, or an empty one: the document has none any more.")
     text: NotBlank = Field(default_factory=str)
     language: LanguageCode = Field(default_factory=str, description="ISO 639-1.")
-    metadata: Annotated[dict[str, Any] | None, BeforeValidator(_check_change)] = Field(
+    metadata: Metadata = Field(
         default=None,
         description="Merged with what is there, on all levels; null in place of a value deletes its name, in place of"
         " the whole all of it.",
