@@ -12,7 +12,7 @@ from rich.table import Table
 from dragoman.cli.database import Key, Url, database
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir
 
-collection = typer.Typer(help="Make, list and delete collections.", no_args_is_help=True)
+collection = typer.Typer(help="Make, list, name and delete collections.", no_args_is_help=True)
 documents = typer.Typer(help="Import and export documents.", no_args_is_help=True)
 
 _console = Console(stderr=True)
@@ -79,6 +79,42 @@ def change(
     with database(url, key, config, data_dir, database_url) as opened:
         info = opened.collection(name).change(shards=shards)
     _tell(f"{info.name}: {info.shards} shards; searched in {info.index['shards']} until they are built")
+
+
+@collection.command("alias")
+def alias(
+    name: Annotated[str | None, typer.Argument(help="The alias; without it, all are listed.")] = None,
+    target: Annotated[
+        str | None, typer.Argument(metavar="COLLECTION", help="The collection that it is to stand for.")
+    ] = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", envvar="DRAGOMAN_DELETE_ALIAS", help="Delete the alias; its collection stays.")
+    ] = False,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Let another name stand for a collection, also where it stood for another; or list or delete such names."""
+    from dragoman.engine.core.errors import InvalidRequest
+
+    if delete and (name is None or target is not None):
+        raise InvalidRequest("--delete needs an alias, and no collection")
+    if name is not None and target is None and not delete:
+        raise InvalidRequest("name the collection that the alias is to stand for, or --delete")
+    with database(url, key, config, data_dir, database_url) as opened:
+        if name is not None and target is not None:
+            opened.set_alias(name, target)
+            _tell(f"{name}: stands for {target}")
+        elif name is not None:
+            opened.delete_alias(name)
+            _tell(f"{name}: deleted")
+        else:
+            table = Table("alias", "collection", box=None, padding=(0, 2, 0, 0))
+            for row in opened.aliases().items():
+                table.add_row(*row)
+            Console().print(table)
 
 
 @collection.command("delete")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from asyncio import Semaphore, gather
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from dragoman.door import calls
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
 from dragoman.door.database import check_language_of, upload_fields
 from dragoman.door.files import Documents, Entries, document_lines, table_file
-from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
+from dragoman.door.records import CollectionInfo, Document, Imported, Statistics, TableInfo, Term, Uploaded
 from dragoman.door.remote import AsyncRemote
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.engine.core.errors import NotFound
@@ -56,6 +56,18 @@ class AsyncDatabase:
     async def collections(self) -> list[CollectionInfo]:
         """All collections, by name."""
         return await self.send(calls.collections())
+
+    async def aliases(self) -> dict[str, str]:
+        """The names of collections by their aliases, which may stand wherever a collection is named."""
+        return await self.send(calls.aliases())
+
+    async def set_alias(self, alias: str, collection: str) -> None:
+        """Let an alias stand for a collection from now on, also where it stood for another."""
+        await self.send(calls.set_alias(alias, collection))
+
+    async def delete_alias(self, alias: str) -> None:
+        """Delete an alias; its collection stays."""
+        await self.send(calls.delete_alias(alias))
 
     async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
         """The documents that a query finds, best first, with the evidence for each."""
@@ -105,29 +117,57 @@ class AsyncCollection:
         """Its language, how many documents it has, and the state of its index and embeddings."""
         return await self._database.send(calls.get_collection(self.name))
 
-    async def add(self, documents: Documents) -> Imported:
+    async def __aiter__(self) -> AsyncIterator[Document]:
+        """All documents, in the order in which they were first stored."""
+        cursor: str | None = None
+        while True:
+            page = await self._database.send(calls.list_documents(self.name, cursor))
+            for document in page.documents:
+                yield document
+            if (cursor := page.next) is None:
+                return
+
+    async def add(self, documents: Documents, *, if_match: int | None = None) -> Imported:
         """Add documents, or replace those with the same id."""
-        return await self._database.send(calls.add_documents(self.name, document_lines(documents)))
+        return await self._database.send(calls.add_documents(self.name, document_lines(documents), if_match))
 
     async def get(self, id: str) -> Document:
         """The document with this id."""
         return await self._database.send(calls.get_document(self.name, id))
 
-    async def delete(self, id: str) -> None:
+    async def update(self, id: str, *, if_match: int | None = None, **changes: Any) -> Document:
+        """As :meth:`Collection.update <dragoman.door.database.Collection.update>`."""
+        return await self._database.send(calls.change_document(self.name, id, changes, if_match))
+
+    async def delete(self, id: str, *, if_match: int | None = None) -> None:
         """Delete the document with this id."""
-        await self._database.send(calls.delete_document(self.name, id))
+        await self._database.send(calls.delete_document(self.name, id, if_match))
 
     async def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`AsyncDatabase.search`, in this collection alone."""
         return await self._database.send(calls.search_in(self.name, query, options))
 
-    async def change(self, **changes: Any) -> CollectionInfo:
-        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
-        return await self._database.send(calls.change_collection(self.name, changes))
+    async def change(self, *, if_match: int | None = None, **changes: Any) -> CollectionInfo:
+        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``.
 
-    async def drop(self) -> None:
+        They are ``name``, ``description``, ``entities`` and ``shards``.
+        """
+        info = await self._database.send(calls.change_collection(self.name, changes, if_match))
+        if "name" in changes:
+            self.name = info.name
+        return info
+
+    async def truncate(self, *, if_match: int | None = None) -> CollectionInfo:
+        """Delete all documents; the collection stays."""
+        return await self._database.send(calls.truncate_collection(self.name, if_match))
+
+    async def stats(self) -> Statistics:
+        """What it holds: documents by language, fields of their metadata, and how many bytes it takes."""
+        return await self._database.send(calls.get_statistics(self.name))
+
+    async def drop(self, *, if_match: int | None = None) -> None:
         """Delete the collection with all its documents."""
-        await self._database.send(calls.delete_collection(self.name))
+        await self._database.send(calls.delete_collection(self.name, if_match))
 
 
 class AsyncTables:

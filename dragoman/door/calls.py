@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, SupportsIndex, TypedDict, TypeVar
 
 from dragoman.door.plain import object_to_json, to_parameter
-from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
+from dragoman.door.records import (
+    CollectionInfo,
+    Document,
+    DocumentPage,
+    Imported,
+    Statistics,
+    TableInfo,
+    Term,
+    Uploaded,
+)
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations, read
 from dragoman.engine.core.errors import InvalidRequest
 
@@ -26,10 +35,17 @@ Name = Literal[
     "create_collection",
     "get_collection",
     "change_collection",
+    "truncate_collection",
+    "get_statistics",
+    "aliases",
+    "set_alias",
+    "delete_alias",
     "delete_collection",
     "add_documents",
+    "list_documents",
     "export_documents",
     "get_document",
+    "change_document",
     "delete_document",
     "tables",
     "add_table",
@@ -45,7 +61,7 @@ Name = Literal[
 class Call(Generic[T]):
     """A call: its name, its fields named as in HTTP, a body that is streamed, and how to read the answer.
 
-    ``place`` has the fields that the address names.
+    ``place`` has the fields that the address names, ``if_match`` the generation that what is changed has to be of.
     """
 
     name: Name
@@ -53,12 +69,16 @@ class Call(Generic[T]):
     fields: Mapping[str, Any] = field(default_factory=dict)
     body: Iterable[bytes] | None = None
     read: Callable[[Any], T] = lambda answer: answer
+    if_match: int | None = None
 
     def __post_init__(self) -> None:
         """
         Raises:
-            InvalidRequest: an address cannot name such a place: it would be that of something else.
+            InvalidRequest: an address cannot name such a place: it would be that of something else. Or ``if_match`` is
+                no generation.
         """
+        if self.if_match is not None and (isinstance(self.if_match, bool) or not isinstance(self.if_match, int)):
+            raise InvalidRequest("if_match: must be a generation, which is a number")
         for field_name, text in self.place.items():
             if not isinstance(text, str) or not _can_be_in_address(field_name, text):
                 raise InvalidRequest(f"{field_name}: {text!r} names nothing, because no address can hold it")
@@ -82,7 +102,7 @@ class Call(Generic[T]):
 
 def _can_be_in_address(field_name: str, text: str) -> bool:
     """Whether an address that names this place leads there. Ids and terms may have slashes, names of addresses not."""
-    if text in ("", ".", "..") or (field_name == "name" and "/" in text):
+    if text in ("", ".", "..") or (field_name in ("name", "alias") and "/" in text):
         return False
     try:
         text.encode()
@@ -212,16 +232,52 @@ def get_collection(name: str) -> Call[CollectionInfo]:
     return Call("get_collection", {"name": name}, read=lambda answer: read(CollectionInfo, answer))
 
 
-def change_collection(name: str, changes: Mapping[str, Any]) -> Call[CollectionInfo]:
-    return Call("change_collection", {"name": name}, changes, read=lambda answer: read(CollectionInfo, answer))
+def change_collection(name: str, changes: Mapping[str, Any], if_match: int | None = None) -> Call[CollectionInfo]:
+    place = {"name": name}
+    return Call(
+        "change_collection", place, changes, read=lambda answer: read(CollectionInfo, answer), if_match=if_match
+    )
 
 
-def delete_collection(name: str) -> Call[None]:
-    return Call("delete_collection", {"name": name})
+def truncate_collection(name: str, if_match: int | None = None) -> Call[CollectionInfo]:
+    return Call(
+        "truncate_collection", {"name": name}, read=lambda answer: read(CollectionInfo, answer), if_match=if_match
+    )
 
 
-def add_documents(name: str, lines: Iterable[bytes]) -> Call[Imported]:
-    return Call("add_documents", {"name": name}, body=lines, read=lambda answer: read(Imported, answer))
+def get_statistics(name: str) -> Call[Statistics]:
+    return Call("get_statistics", {"name": name}, read=lambda answer: read(Statistics, answer))
+
+
+def aliases() -> Call[dict[str, str]]:
+    return Call("aliases", read=lambda answer: {entry["alias"]: entry["collection"] for entry in answer["aliases"]})
+
+
+def set_alias(alias: str, collection: str) -> Call[None]:
+    return Call("set_alias", {"alias": alias}, {"collection": collection}, read=lambda answer: None)
+
+
+def delete_alias(alias: str) -> Call[None]:
+    return Call("delete_alias", {"alias": alias})
+
+
+def delete_collection(name: str, if_match: int | None = None) -> Call[None]:
+    return Call("delete_collection", {"name": name}, if_match=if_match)
+
+
+def add_documents(name: str, lines: Iterable[bytes], if_match: int | None = None) -> Call[Imported]:
+    return Call(
+        "add_documents",
+        {"name": name},
+        body=lines,
+        read=lambda answer: read(Imported, answer),
+        if_match=if_match,
+    )
+
+
+def list_documents(name: str, cursor: str | None = None, limit: int | None = None) -> Call[DocumentPage]:
+    fields = {"cursor": cursor, "limit": limit}
+    return Call("list_documents", {"name": name}, fields, read=lambda answer: read(DocumentPage, answer))
 
 
 def export_documents(name: str) -> Call[Iterator[bytes]]:
@@ -232,8 +288,13 @@ def get_document(name: str, id: str) -> Call[Document]:
     return Call("get_document", {"name": name, "id": id}, read=lambda answer: read(Document, answer))
 
 
-def delete_document(name: str, id: str) -> Call[None]:
-    return Call("delete_document", {"name": name, "id": id})
+def change_document(name: str, id: str, changes: Mapping[str, Any], if_match: int | None = None) -> Call[Document]:
+    place = {"name": name, "id": id}
+    return Call("change_document", place, changes, read=lambda answer: read(Document, answer), if_match=if_match)
+
+
+def delete_document(name: str, id: str, if_match: int | None = None) -> Call[None]:
+    return Call("delete_document", {"name": name, "id": id}, if_match=if_match)
 
 
 def tables() -> Call[list[TableInfo]]:

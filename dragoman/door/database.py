@@ -12,7 +12,7 @@ from dragoman.door import calls
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
 from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.progress import show_progress
-from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
+from dragoman.door.records import CollectionInfo, Document, Imported, Statistics, TableInfo, Term, Uploaded
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
 from dragoman.files.atomic import atomic_file
@@ -83,6 +83,18 @@ class Database:
         """All collections, by name."""
         return self.send(calls.collections())
 
+    def aliases(self) -> dict[str, str]:
+        """The names of collections by their aliases, which may stand wherever a collection is named."""
+        return self.send(calls.aliases())
+
+    def set_alias(self, alias: str, collection: str) -> None:
+        """Let an alias stand for a collection from now on, also where it stood for another."""
+        self.send(calls.set_alias(alias, collection))
+
+    def delete_alias(self, alias: str) -> None:
+        """Delete an alias; its collection stays."""
+        self.send(calls.delete_alias(alias))
+
     def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
         """The documents that a query in any language finds, best first, with the evidence for each.
 
@@ -150,14 +162,27 @@ class Collection:
     def __repr__(self) -> str:
         return f"Collection({self.name!r})"
 
-    def add(self, documents: Documents, *, progress: bool | None = None) -> Imported:
+    def __iter__(self) -> Iterator[Document]:
+        """All documents, in the order in which they were first stored."""
+        cursor: str | None = None
+        while True:
+            page = self._database.send(calls.list_documents(self.name, cursor))
+            yield from page.documents
+            if (cursor := page.next) is None:
+                return
+
+    def add(self, documents: Documents, *, progress: bool | None = None, if_match: int | None = None) -> Imported:
         """Add documents, or replace those with the same id. When it returns, they are searchable and durable.
 
-        A document has ``id`` and ``text``, and may have ``title``, ``language`` and ``metadata``. ``rejected`` of the
-        result has those that were not taken. Where it is interrupted, some of those before are kept, each whole.
+        A document has ``id`` and ``text``, and may have ``title``, ``language`` and ``metadata``. One that is replaced
+        keeps its language and metadata where they are left out. ``rejected`` of the result has those that were not
+        taken. Where it is interrupted, some of those before are kept, each whole.
+
+        Raises:
+            PreconditionFailed: the collection's generation is not ``if_match``.
         """
         lines = show_progress(document_lines(documents), f"adding to {self.name}", progress)
-        return self._database.send(calls.add_documents(self.name, lines))
+        return self._database.send(calls.add_documents(self.name, lines, if_match))
 
     def get(self, id: str) -> Document:
         """The document with this id."""
@@ -172,9 +197,19 @@ class Collection:
                 count += part.count(b"\n")
         return count
 
-    def delete(self, id: str) -> None:
-        """Delete the document with this id."""
-        self._database.send(calls.delete_document(self.name, id))
+    def update(self, id: str, *, if_match: int | None = None, **changes: Any) -> Document:
+        """Change ``title``, ``text``, ``language`` or ``metadata`` of a document; what is left out stays.
+
+        Metadata is merged with what is there, and None in place of a value deletes its name.
+
+        Raises:
+            PreconditionFailed: the document's generation is not ``if_match``.
+        """
+        return self._database.send(calls.change_document(self.name, id, changes, if_match))
+
+    def delete(self, id: str, *, if_match: int | None = None) -> None:
+        """Delete the document with this id; ``if_match`` as for :meth:`update`."""
+        self._database.send(calls.delete_document(self.name, id, if_match))
 
     def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`Database.search`, in this collection alone."""
@@ -201,13 +236,27 @@ class Collection:
             embedded, since = state["embedded"], now if more else since
             time.sleep(_POLL_SECONDS)
 
-    def change(self, **changes: Any) -> CollectionInfo:
-        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``: ``shards``."""
-        return self._database.send(calls.change_collection(self.name, changes))
+    def change(self, *, if_match: int | None = None, **changes: Any) -> CollectionInfo:
+        """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``.
 
-    def drop(self) -> None:
-        """Delete the collection with all its documents."""
-        self._database.send(calls.delete_collection(self.name))
+        They are ``name``, ``description``, ``entities`` and ``shards``.
+        """
+        info = self._database.send(calls.change_collection(self.name, changes, if_match))
+        if "name" in changes:
+            self.name = info.name
+        return info
+
+    def truncate(self, *, if_match: int | None = None) -> CollectionInfo:
+        """Delete all documents; the collection stays."""
+        return self._database.send(calls.truncate_collection(self.name, if_match))
+
+    def stats(self) -> Statistics:
+        """What it holds: documents by language, fields of their metadata, and how many bytes it takes."""
+        return self._database.send(calls.get_statistics(self.name))
+
+    def drop(self, *, if_match: int | None = None) -> None:
+        """Delete the collection with all its documents; ``if_match`` as for :meth:`add`."""
+        self._database.send(calls.delete_collection(self.name, if_match))
 
 
 class Tables:

@@ -27,8 +27,14 @@ from dragoman.engine.models.tagging import Tagging, check_texts, tagger_model, t
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
-from dragoman.service.collections.bodies import collection_body, document_body, import_body
-from dragoman.service.collections.schemas import CollectionChange, NewCollection
+from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
+from dragoman.service.collections.schemas import (
+    AliasTarget,
+    CollectionChange,
+    ListParameters,
+    NewCollection,
+    StatisticsBody,
+)
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
@@ -37,6 +43,7 @@ from dragoman.service.tables.bodies import term_body, uploaded_body
 from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
+from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.library import Library
 from dragoman.store.validation import check_parameters, describe
 
@@ -81,10 +88,19 @@ class Embedded:
             "create_collection": self._create_collection,
             "get_collection": lambda call: self._collection(call.place["name"]),
             "change_collection": self._change_collection,
-            "delete_collection": lambda call: self._library.collections.delete(call.place["name"]),
+            "truncate_collection": self._truncate_collection,
+            "get_statistics": self._get_statistics,
+            "aliases": lambda call: {"aliases": fields_of(self._library.collections.aliases.all())},
+            "set_alias": self._set_alias,
+            "delete_alias": lambda call: self._library.collections.aliases.delete(call.place["alias"]),
+            "delete_collection": lambda call: self._library.collections.delete(
+                call.place["name"], _expected_generations(call)
+            ),
             "add_documents": self._add_documents,
+            "list_documents": self._list_documents,
             "export_documents": lambda call: self._library.collections.export(call.place["name"]),
             "get_document": self._document,
+            "change_document": self._change_document,
             "delete_document": self._delete_document,
             "tables": self._tables,
             "add_table": self._add_table,
@@ -196,8 +212,20 @@ class Embedded:
 
     def _change_collection(self, call: Call[Any]) -> Any:
         change = self._body(CollectionChange, call)
-        self._library.collections.change(call.place["name"], change.shards)
+        info = self._library.collections.change(call.place["name"], change.changes(), _expected_generations(call))
+        return self._collection(info.name)
+
+    def _truncate_collection(self, call: Call[Any]) -> Any:
+        self._library.collections.truncate(call.place["name"], _expected_generations(call))
         return self._collection(call.place["name"])
+
+    def _set_alias(self, call: Call[Any]) -> Any:
+        target = self._body(AliasTarget, call)
+        return fields_of(self._library.collections.aliases.put(call.place["alias"], target.collection))
+
+    def _get_statistics(self, call: Call[Any]) -> Any:
+        statistics = self._library.collections.statistics(call.place["name"])
+        return _dump(StatisticsBody.model_validate(statistics, from_attributes=True))
 
     def _collection(self, name: str) -> Any:
         info = self._library.collections.get(name)
@@ -207,15 +235,29 @@ class Embedded:
         return _dump(collection_body(info, failed.get(info.key, 0), self._library.dense, self._library.source))
 
     def _add_documents(self, call: Call[Any]) -> Any:
-        imported = self._library.collections.import_documents(call.place["name"], iter(call.body or ()))
+        imported = self._library.collections.import_documents(
+            call.place["name"], iter(call.body or ()), expected=_expected_generations(call)
+        )
         return _dump(import_body(imported))
 
     def _document(self, call: Call[Any]) -> Any:
         name = call.place["name"]
-        return _dump(document_body(name, self._library.collections.document(name, call.place["id"])))
+        return _dump(document_body(self._library.collections.document(name, call.place["id"])))
+
+    def _list_documents(self, call: Call[Any]) -> Any:
+        name = call.place["name"]
+        (asked,) = _read_fields((_LIST, call.parameters(), "query"))
+        chosen = asked.chosen()
+        page = self._library.collections.list_documents(name, asked.limit, asked.cursor, texts=chosen.texts)
+        return _dump(page_body(page, chosen))
+
+    def _change_document(self, call: Call[Any]) -> Any:
+        name, patch = call.place["name"], self._body(DocumentPatch, call)
+        changed = self._library.collections.change_document(name, call.place["id"], patch, _expected_generations(call))
+        return _dump(document_body(changed))
 
     def _delete_document(self, call: Call[Any]) -> None:
-        self._library.collections.delete_document(call.place["name"], call.place["id"])
+        self._library.collections.delete_document(call.place["name"], call.place["id"], _expected_generations(call))
 
     def _tables(self, call: Call[Any]) -> Any:
         return {"tables": fields_of(self._library.tables.all())}
@@ -265,9 +307,14 @@ def _keep_mask() -> Iterator[None]:
 
 
 _UPLOAD = TypeAdapter(UploadParameters)
+_LIST = TypeAdapter(ListParameters)
 _TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
 _VERSION: TypeAdapter[int] = TypeAdapter(VersionNumber)
 _OPTIONAL_VERSION: TypeAdapter[int | None] = TypeAdapter(VersionNumber | None)
+
+
+def _expected_generations(call: Call[Any]) -> frozenset[int] | None:
+    return None if call.if_match is None else frozenset([call.if_match])
 
 
 def _version(call: Call[Any]) -> int:

@@ -16,6 +16,17 @@ class Document:
     text: str
     title: str | None = None
     metadata: dict[str, Any] | None = None
+    generation: int = 0
+    """That of the collection in which it was changed last; ``if_match`` takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some documents of a collection, and the cursor of the next ones; ``next`` is None if there are none."""
+
+    documents: list[Document]
+    total: int
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,28 @@ class CollectionInfo:
     entities: dict[str, Any] | None = None
     shards: int = 1
     """Parts that the index is to have; ``index["shards"]`` says how many it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldStatistics:
+    """A field of documents' metadata: a dotted path, how many have it, by type, and some of its values."""
+
+    field: str
+    documents: int
+    types: dict[str, int]
+    examples: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a collection holds; ``fields`` are those of ``fields_from`` documents."""
+
+    documents: int
+    generation: int
+    languages: dict[str, int]
+    fields: list[FieldStatistics]
+    fields_from: int
+    bytes: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

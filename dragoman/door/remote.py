@@ -42,10 +42,17 @@ ROUTES: dict[Name, Route] = {
     "create_collection": Route("POST", "/v1/collections"),
     "get_collection": Route("GET", "/v1/collections/{name}", True),
     "change_collection": Route("PATCH", "/v1/collections/{name}"),
+    "truncate_collection": Route("POST", "/v1/collections/{name}/truncate", True),
+    "get_statistics": Route("GET", "/v1/collections/{name}/stats", True),
+    "aliases": Route("GET", "/v1/aliases", True),
+    "set_alias": Route("PUT", "/v1/aliases/{alias}"),
+    "delete_alias": Route("DELETE", "/v1/aliases/{alias}", True),
     "delete_collection": Route("DELETE", "/v1/collections/{name}", True),
     "add_documents": Route("POST", "/v1/collections/{name}/documents", True, "application/x-ndjson"),
+    "list_documents": Route("GET", "/v1/collections/{name}/documents", True),
     "export_documents": Route("GET", "/v1/collections/{name}/export", True, streams=True),
     "get_document": Route("GET", "/v1/collections/{name}/documents/{id}", True),
+    "change_document": Route("PATCH", "/v1/collections/{name}/documents/{id}"),
     "delete_document": Route("DELETE", "/v1/collections/{name}/documents/{id}", True),
     "tables": Route("GET", "/v1/tables", True),
     "add_table": Route("PUT", "/v1/tables/{name}", True, "application/octet-stream"),
@@ -139,9 +146,10 @@ def _request(call: Call[Any]) -> dict[str, Any]:
         request["content"] = call.content()
     if call.body is not None:
         request["content"] = _chunks(call.body)
-    if "content" in request:
-        request["headers"] = {"Content-Type": route.media_type}
-    return request
+    headers = {"Content-Type": route.media_type} if "content" in request else {}
+    if call.if_match is not None:
+        headers["If-Match"] = f'"{call.if_match}"'
+    return {**request, "headers": headers}
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterable[bytes]:

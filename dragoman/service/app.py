@@ -31,7 +31,7 @@ _DESCRIPTION = """Search and read documents in languages you don't read, with tr
 
 Every error, at every address, has the body `ErrorBody`."""
 
-_DOCUMENTED_STATUSES = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 507)
+_DOCUMENTED_STATUSES = (400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 500, 503, 507)
 
 _SPARE_THREADS = 32
 """Threads of plain endpoints beside those that one key may hold by its limit of concurrent requests."""

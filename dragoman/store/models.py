@@ -86,6 +86,15 @@ class Collection(Base):
     __table_args__ = ({"sqlite_autoincrement": True},)
 
 
+class Alias(Base):
+    """Another name of a collection; none is a collection's own."""
+
+    __tablename__ = "aliases"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    collection_id: Mapped[int] = mapped_column(BigKey, ForeignKey("collections.id"), index=True)
+
+
 class Document(Base):
     """A document; ``deleted`` rows are tombstones, which stay until the index has removed the document."""
 
@@ -99,11 +108,15 @@ class Document(Base):
     text: Mapped[str] = mapped_column(Text)
     metadata_: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON(none_as_null=True))
     generation: Mapped[int] = mapped_column(BigInteger)
+    """When anything but its metadata was written last; indexes and embeddings follow this one."""
+    metadata_generation: Mapped[int | None] = mapped_column(BigInteger)
+    """When its metadata alone was changed last; null: never since a version that writes it down."""
     deleted: Mapped[bool] = mapped_column(Boolean, default=False)
 
     __table_args__ = (
         UniqueConstraint("collection_id", "id", name="uq_documents_collection_id_id"),
         Index("ix_documents_generation", "collection_id", "generation", "key"),
+        Index("ix_documents_key", "collection_id", "key"),
         Index(
             "ix_documents_deleted",
             "collection_id",

@@ -58,6 +58,13 @@ def test_collections_and_documents_from_the_command_line(command: Command, tmp_p
     assert told(exported) == (0, f"{tmp_path / 'out.jsonl'}: 2 documents")
     assert command("documents", "export", "--collection", "nowhere", "--output", tmp_path / "no").returncode == 2
     assert not (tmp_path / "no").exists()
+    assert told(command("collection", "alias", "live", "news")) == (0, "live: stands for news")
+    assert command("collection", "alias").stdout.split()[-2:] == ["live", "news"]
+    assert json.loads(command("search", "Hund", "--collection", "live", "--json").stdout)["hits"][0]["id"] == "1"
+    refused = command("collection", "delete", "news")
+    assert refused.returncode == 2 and "'live' stands for this collection" in refused.stderr
+    assert command("collection", "alias", "live").returncode == 2
+    assert told(command("collection", "alias", "live", "--delete")) == (0, "live: deleted")
     assert command("collection", "delete", "news").returncode == 0
     assert "news" not in command("collection", "list").stdout
 

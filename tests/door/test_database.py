@@ -19,7 +19,7 @@ import dragoman
 from dragoman.door.database import Collection, Database
 from dragoman.door.results import Hit, SearchResults
 from dragoman.door.table import Table
-from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, PreconditionFailed, Unavailable
 from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
@@ -124,10 +124,32 @@ def test_documents_are_added_from_what_programs_have(db: Database, tmp_path: Pat
     assert other.export(tmp_path / "kept.jsonl") == 4
     again = db.collection("again", language="de")
     assert again.add(tmp_path / "kept.jsonl").accepted == 4
-    assert again.get("1") == replace(document, collection="again")
+    assert again.get("1") == replace(document, collection="again", generation=1)
+    assert [one.id for one in again] == ["f1", "f2", "1", "good"]
+    changed = again.update("1", title=None, metadata={"year": None, "by": "x"}, if_match=1)
+    assert changed == replace(document, collection="again", generation=2, title=None, metadata={"by": "x"})
+    assert again.add([{"id": "1", "text": "Neu."}], if_match=2).replaced == 1
+    assert again.get("1") == replace(changed, text="Neu.", generation=3)
+    for attempt in (again.update, again.delete):
+        with pytest.raises(PreconditionFailed, match="the document has changed: its generation is 3"):
+            attempt("1", if_match=2)
+    with pytest.raises(PreconditionFailed, match="the collection has changed: its generation is 3"):
+        again.drop(if_match=1)
+    with pytest.raises(InvalidRequest, match="colour"):
+        again.update("1", colour="red")
+    with pytest.raises(InvalidRequest, match="if_match"):
+        again.delete("1", if_match="3")  # type: ignore[arg-type]
     with pytest.raises(NotFound):
         Collection(db, "nowhere").export(tmp_path / "nothing.jsonl")
     assert not (tmp_path / "nothing.jsonl").exists()
+    assert again.stats().languages == {"de": 4} and again.stats().fields[0].examples == ["x"]
+    assert (again.change(name="renamed", description="d").description, again.name) == ("d", "renamed")
+    assert again.truncate(if_match=3).documents == 0 == len(again)
+    db.set_alias("live", "renamed")
+    assert db.aliases() == {"live": "renamed"} and db.collection("live").info.name == "renamed"
+    with pytest.raises(Conflict, match="'live' stands for this collection"):
+        again.drop()
+    db.delete_alias("live")
     again.drop()
     other.drop()
     assert [info.name for info in db.collections()] == ["news"]

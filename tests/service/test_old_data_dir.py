@@ -80,3 +80,10 @@ def test_a_directory_of_the_version_before_opens_with_all_that_was_in_it(
         assert [one["id"] for one in listed["documents"]] == ["poison"]
         assert read(running.client, job, "results") == results
         assert running.client.get("/v1/collections/de/documents/poison").json()["text"] == "Gift"
+        listed = running.client.get("/v1/collections/de/documents", params={"fields": "id"}).json()
+        assert (listed["documents"], listed["total"]) == ([{"id": "ash"}, {"id": "poison"}], 2)
+        changed = running.client.patch("/v1/collections/de/documents/ash", json={"metadata": {"year": 1783}})
+        assert (changed.json()["metadata"], changed.json()["generation"]) == ({"year": 1783}, 2)
+        assert found(running, "volcano", "en") == ["ash"]
+        running.client.put("/v1/aliases/live", json={"collection": "de"}).raise_for_status()
+        assert running.client.get("/v1/collections/live").json()["name"] == "de"

@@ -12,11 +12,11 @@ from pydantic import BaseModel, TypeAdapter
 from dragoman.service.api.routers import ROUTERS
 from dragoman.service.jobs.line import _STORED, _Named
 from dragoman.service.worker import endpoints as worker
-from dragoman.store.collections.document_line import DocumentLine
+from dragoman.store.documents.line import DocumentLine
 
-UNBOUNDED = {"DocumentLine.text"}
+UNBOUNDED = {"DocumentLine.text", "DocumentPatch.text"}
 """Texts whose limit is that of the line."""
-FREE = {"DocumentLine.metadata", "DocumentFields"}
+FREE = {"DocumentLine.metadata", "DocumentPatch.metadata", "DocumentFields"}
 """Objects of the caller's own fields, whose values are counted together."""
 
 

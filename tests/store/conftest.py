@@ -1,5 +1,5 @@
 """Fixtures of the store's tests."""
 
-from tests.support.fixtures import database_url, settings, store
+from tests.support.fixtures import database_url, encoder, settings, store
 
-__all__ = ["database_url", "settings", "store"]
+__all__ = ["database_url", "encoder", "settings", "store"]

@@ -99,6 +99,13 @@ class Conflict(ServiceError):
     error_type = "conflict"
 
 
+class PreconditionFailed(ServiceError):
+    """What was to be changed is not what the caller expected; the message says what it is now."""
+
+    status = 412
+    error_type = "precondition_failed"
+
+
 class TooLarge(ServiceError):
     status = 413
     error_type = "too_large"
@@ -163,6 +170,7 @@ ERRORS: tuple[type[ServiceError], ...] = (
     NotAcceptable,
     UploadTooSlow,
     Conflict,
+    PreconditionFailed,
     TooLarge,
     UnsupportedMedia,
     InvalidRequest,

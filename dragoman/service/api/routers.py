@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from dragoman.service.access.endpoints import router as access
+from dragoman.service.aliases.endpoints import router as aliases
 from dragoman.service.api import health, page
 from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.jobs.endpoints import router as jobs
@@ -18,6 +19,7 @@ from dragoman.service.translation.endpoints import router as translation
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections,
+    aliases,
     tables,
     search,
     rerank,

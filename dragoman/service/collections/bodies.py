@@ -9,17 +9,21 @@ from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.sources import EntitySource
+from dragoman.service.collections.chosen_fields import ChosenFields
 from dragoman.service.collections.schemas import (
     CollectionBody,
     DocumentBody,
+    DocumentPageBody,
     EmbeddingsInfo,
     EntitiesInfo,
     ImportBody,
     IndexInfo,
+    ListedDocument,
     RejectedLine,
 )
 from dragoman.store.collections.importing import Imported
-from dragoman.store.collections.service import DocumentInfo
+from dragoman.store.documents.info import DocumentInfo
+from dragoman.store.documents.listing import DocumentPage
 
 
 def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | None:
@@ -79,13 +83,23 @@ def import_body(done: Imported) -> ImportBody:
     )
 
 
-def document_body(collection: str, info: DocumentInfo) -> DocumentBody:
+def document_body(info: DocumentInfo) -> DocumentBody:
     """A document as stored."""
     return DocumentBody(
         id=info.id,
-        collection=collection,
+        collection=info.collection,
         language=info.language,
         title=info.title,
         text=info.text,
         metadata=info.metadata,
+        generation=info.generation,
+    )
+
+
+def page_body(page: DocumentPage, chosen: ChosenFields) -> DocumentPageBody:
+    """A page of documents, with the fields that are chosen."""
+    return DocumentPageBody(
+        documents=[ListedDocument(**chosen.of(document_body(info).model_dump())) for info in page.documents],
+        next=page.next,
+        total=page.total,
     )

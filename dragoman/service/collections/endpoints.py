@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from dragoman.engine.core.names import ID_CHARS
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.files.streams import gzip_stream
-from dragoman.service.collections.bodies import collection_body, document_body, import_body
+from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
+from dragoman.service.collections.conditions import ExpectedDep, etag
 from dragoman.service.collections.schemas import (
     UNINDEXED_LISTED,
     CollectionBody,
     CollectionChange,
     CollectionList,
     DocumentBody,
+    DocumentPageBody,
     ImportBody,
+    ListParameters,
     NewCollection,
     RetryBody,
+    StatisticsBody,
     UnindexedBody,
     UnindexedList,
 )
@@ -34,6 +38,8 @@ from dragoman.service.http.bodies import (
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.http.threads import Threads
 from dragoman.store.collections.importing import Imported
+from dragoman.store.documents.info import DocumentInfo
+from dragoman.store.documents.patch import DocumentPatch
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 
@@ -46,7 +52,7 @@ _LINE_SCHEMA = {
         "id": {"type": "string", "minLength": 1, "maxLength": ID_CHARS},
         "text": {"type": "string", "minLength": 1},
         "title": {"type": "string"},
-        "language": {"type": "string", "description": "ISO 639-1; default: the collection's"},
+        "language": {"type": "string", "description": "ISO 639-1; default: as it is, or the collection's"},
         "metadata": {"type": "object"},
     },
 }
@@ -86,30 +92,59 @@ def list_collections(runtime: RuntimeDep) -> CollectionList:
 
 
 @router.get("/{name}")
-def get_collection(name: CollectionName, runtime: RuntimeDep) -> CollectionBody:
+def get_collection(name: CollectionName, runtime: RuntimeDep, response: Response) -> CollectionBody:
     """One collection: how many documents it has, its generation, and the state of its index."""
     info = runtime.collections.get(name)
+    response.headers.update(etag(info.generation))
     failed = runtime.collections.unindexed_counts(info.key).get(info.key, 0)
     return collection_body(info, failed, runtime.dense, runtime.source)
 
 
 @router.patch("/{name}")
 def change_collection(
-    name: CollectionName, change: CollectionChange, runtime: RuntimeDep, record: RecordDep
+    name: CollectionName,
+    change: CollectionChange,
+    runtime: RuntimeDep,
+    record: RecordDep,
+    response: Response,
+    expected: ExpectedDep,
 ) -> CollectionBody:
-    """Change the number of parts of a collection's index. It is built in the background, while the present one serves;
-    documents are taken again when it is ready."""
+    """Change a collection's name, description or settings; what is left out stays.
+
+    An index in another number of parts is built in the background, while the present one serves; documents are taken
+    again when it is ready.
+    """
     with record("collection.change", name):
-        info = runtime.collections.change(name, change.shards)
+        info = runtime.collections.change(name, change.changes(), expected)
+    response.headers.update(etag(info.generation))
     failed = runtime.collections.unindexed_counts(info.key).get(info.key, 0)
     return collection_body(info, failed, runtime.dense, runtime.source)
 
 
 @router.delete("/{name}", status_code=204, response_class=Response)
-def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordDep) -> None:
+def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordDep, expected: ExpectedDep) -> None:
     """Delete a collection with all its documents."""
     with record("collection.delete", name):
-        runtime.collections.delete(name)
+        runtime.collections.delete(name, expected)
+
+
+@router.post("/{name}/truncate")
+def truncate_collection(
+    name: CollectionName, runtime: RuntimeDep, record: RecordDep, response: Response, expected: ExpectedDep
+) -> CollectionBody:
+    """Delete all documents of a collection, which stays with its name and settings."""
+    with record("collection.truncate", name):
+        info = runtime.collections.truncate(name, expected)
+    response.headers.update(etag(info.generation))
+    return collection_body(info, 0, runtime.dense, runtime.source)
+
+
+@router.get("/{name}/stats")
+async def get_statistics(name: CollectionName, request: Request, runtime: RuntimeDep) -> StatisticsBody:
+    """What a collection holds: documents by language, the fields of their metadata, and how many bytes it takes."""
+    threads: Threads = request.app.state.threads
+    statistics = await threads.run(request, lambda cancelled: runtime.collections.statistics(name), waits=False)
+    return StatisticsBody.model_validate(statistics, from_attributes=True)
 
 
 @router.get("/{name}/unindexed")
@@ -134,9 +169,12 @@ async def retry_unindexed(name: CollectionName, request: Request, runtime: Runti
 
 
 @router.post("/{name}/documents", openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
-async def add_documents(name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep) -> ImportBody:
+async def add_documents(
+    name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep, expected: ExpectedDep
+) -> ImportBody:
     """Add or replace documents, streamed as NDJSON. When this returns, they are searchable and durable.
 
+    A document that is there keeps its language and its metadata where they are left out; `{}` clears metadata.
     An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole body,
     such as truncated gzip, is an error. Its message says what was stored before, which stays. If every line is invalid,
     the answer is 422 and names the lines.
@@ -146,9 +184,27 @@ async def add_documents(name: CollectionName, request: Request, runtime: Runtime
 
     def work(parts: Iterator[bytes]) -> Imported:
         with record("documents.import", name):
-            return runtime.collections.import_documents(name, parts, gzip=gzip)
+            return runtime.collections.import_documents(name, parts, gzip=gzip, expected=expected)
 
     return import_body(await work_on_upload(request, work))
+
+
+@router.get("/{name}/documents", response_model=DocumentPageBody, dependencies=[KNOWN_PARAMETERS])
+async def list_documents(
+    name: CollectionName, runtime: RuntimeDep, parameters: Annotated[ListParameters, Query()]
+) -> Response:
+    """The documents, page by page, in the order in which they were first stored.
+
+    A page may have fewer than `limit` documents where their texts are long. Documents that are changed meanwhile are
+    given as they were or as they are; none is left out or given twice.
+    """
+    chosen = parameters.chosen()
+
+    def read_body() -> bytes:
+        page = runtime.collections.list_documents(name, parameters.limit, parameters.cursor, texts=chosen.texts)
+        return page_body(page, chosen).model_dump_json(exclude_unset=True).encode()
+
+    return Response(await run_among_few(read_body), media_type="application/json")
 
 
 @router.get("/{name}/export", response_class=StreamingResponse, responses=_EXPORT, dependencies=[KNOWN_PARAMETERS])
@@ -165,14 +221,44 @@ def export_documents(name: CollectionName, request: Request, runtime: RuntimeDep
 async def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> Response:
     """One document by its id, which may contain any characters, such as spaces and slashes, percent-encoded."""
 
-    def read_body() -> bytes:
-        return document_body(name, runtime.collections.document(name, id)).model_dump_json().encode()
+    def read() -> Response:
+        document = runtime.collections.document(name, id)
+        body = document_body(document).model_dump_json().encode()
+        return Response(body, headers=etag(document.generation), media_type="application/json")
 
-    return Response(await run_among_few(read_body), media_type="application/json")
+    return await run_among_few(read)
+
+
+@router.patch("/{name}/documents/{id:whole}")
+async def change_document(
+    name: CollectionName,
+    id: DocumentId,
+    patch: DocumentPatch,
+    request: Request,
+    runtime: RuntimeDep,
+    record: RecordDep,
+    response: Response,
+    expected: ExpectedDep,
+) -> DocumentBody:
+    """Change some fields of a document; what is left out stays. When this returns, searches find it as it is now.
+
+    Metadata is merged with what is there. A change of metadata alone embeds and indexes nothing again.
+    """
+    threads: Threads = request.app.state.threads
+
+    def work(cancelled: Cancelled) -> DocumentInfo:
+        with record("document.change", f"{name}/{id}"):
+            return runtime.collections.change_document(name, id, patch, expected)
+
+    document = await threads.run(request, work, waits=False)
+    response.headers.update(etag(document.generation))
+    return document_body(document)
 
 
 @router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)
-def delete_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep, record: RecordDep) -> None:
+def delete_document(
+    name: CollectionName, id: DocumentId, runtime: RuntimeDep, record: RecordDep, expected: ExpectedDep
+) -> None:
     """Delete a document; no later search finds it."""
     with record("document.delete", f"{name}/{id}"):
-        runtime.collections.delete_document(name, id)
+        runtime.collections.delete_document(name, id, expected)

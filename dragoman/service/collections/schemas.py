@@ -7,12 +7,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.names import check_name
-from dragoman.store.validation import Body, LanguageCode, Text
+from dragoman.service.collections.chosen_fields import ChosenFields
+from dragoman.store.collections.statistics import FIELDS_FROM
+from dragoman.store.validation import Body, LanguageCode, Name, Text
 
 MOST_SHARDS = 64
 UNINDEXED_LISTED = 1000
 """Documents that one list of unindexed ones has."""
+LISTED, MOST_LISTED = 100, 1000
+"""Documents of a page, unless the caller says otherwise, and at most."""
 
 
 Shards = Annotated[
@@ -27,16 +32,25 @@ Shards = Annotated[
 ]
 
 
+CollectionName = Annotated[
+    str,
+    AfterValidator(check_name),
+    Field(
+        max_length=64,
+        description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit.",
+    ),
+]
+Description = Annotated[Text | None, Field(max_length=10_000)]
+
+
 class NewCollection(Body):
     """A collection to create."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[str, AfterValidator(check_name), Field(max_length=64)] = Field(
-        description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit."
-    )
+    name: CollectionName
     language: LanguageCode = Field(description="ISO 639-1 code of the documents' language.")
-    description: Text | None = Field(default=None, max_length=10_000)
+    description: Description = None
     late_interaction: StrictBool | None = Field(
         default=None,
         description="Whether states of all subwords are kept with the embeddings (48 bytes each), which improves the"
@@ -51,11 +65,39 @@ class NewCollection(Body):
 
 
 class CollectionChange(Body):
-    """What is to be changed in a collection."""
+    """What is to be changed in a collection; what is left out stays."""
 
     model_config = ConfigDict(extra="forbid")
 
-    shards: Shards
+    name: CollectionName = Field(default_factory=str)
+    description: Description = None
+    entities: StrictBool = Field(default_factory=bool, description="Whether names are found in the documents.")
+    shards: Shards = Field(default_factory=int)
+
+    def changes(self) -> dict[str, Any]:
+        """The fields that are there."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class AliasTarget(Body):
+    """What an alias is to stand for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    collection: Name = Field(description="The name of a collection, or an alias of it.")
+
+
+class AliasBody(BaseModel):
+    """An alias, and the collection that it stands for."""
+
+    alias: str
+    collection: str
+
+
+class AliasList(BaseModel):
+    """All aliases by name."""
+
+    aliases: list[AliasBody]
 
 
 class IndexInfo(BaseModel):
@@ -155,3 +197,82 @@ class DocumentBody(BaseModel):
     title: str | None
     text: str
     metadata: dict[str, Any] | None
+    generation: int = Field(description="The collection's, in which the document was changed last; also in ETag.")
+
+
+class FieldBody(BaseModel):
+    """A field of documents' metadata."""
+
+    field: str = Field(description="A dotted path; it goes through lists.")
+    documents: int = Field(description="Documents that have it.")
+    types: dict[str, int] = Field(
+        description="How many of them have values of each type: string, date, number, boolean, null."
+    )
+    examples: list[Any] = Field(description="At most 3 of its values, none longer than 100 characters.")
+
+
+class BytesBody(BaseModel):
+    """How many bytes a collection takes."""
+
+    texts: int = Field(description="Texts and titles of the documents.")
+    metadata: int
+    embeddings: int = Field(description="As they are stored in the database.")
+    index: int = Field(description="Files of the Lucene index.")
+
+
+class StatisticsBody(BaseModel):
+    """What a collection holds."""
+
+    documents: int
+    generation: int
+    languages: dict[str, int] = Field(description="Documents by language.")
+    fields: list[FieldBody]
+    fields_from: int = Field(
+        description=f"Documents whose metadata was looked at: all, or of more than {FIELDS_FROM} those that were first"
+        " stored last."
+    )
+    bytes: BytesBody
+
+
+class ListParameters(BaseModel):
+    """Which documents a list has, and what of them."""
+
+    limit: int = Field(LISTED, ge=1, le=MOST_LISTED, description="Most documents of a page.")
+    cursor: Annotated[str, Field(max_length=100)] | None = Field(None, description="The page before has it in next.")
+    fields: Annotated[str, Field(max_length=4000)] | None = Field(
+        None,
+        description="What to show of documents, separated by commas: id, collection, language, title, text, metadata,"
+        " generation, or paths in metadata such as author.name; id is always shown. Default: all.",
+    )
+
+    def chosen(self) -> ChosenFields:
+        """
+        Raises:
+            InvalidRequest: a field has no name.
+        """
+        if self.fields is None:
+            return ChosenFields(None)
+        names = [name.strip() for name in self.fields.split(",")]
+        if not all(part for name in names for part in name.split(".")):
+            raise InvalidRequest("query parameter fields: must be names of fields, separated by commas")
+        return ChosenFields(names)
+
+
+class ListedDocument(BaseModel):
+    """A document of a list; fields that are not chosen are left out."""
+
+    id: str
+    collection: str = ""
+    language: str = ""
+    title: str | None = None
+    text: str = ""
+    metadata: dict[str, Any] | None = None
+    generation: int = 0
+
+
+class DocumentPageBody(BaseModel):
+    """Documents, in the order in which they were first stored."""
+
+    documents: list[ListedDocument]
+    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+    total: int = Field(description="Documents of all pages.")

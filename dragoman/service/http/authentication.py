@@ -36,6 +36,7 @@ _ADMIN = ("admin",)
 
 _NEEDED = {
     "/v1/collections": (_READ, _ADMIN),
+    "/v1/aliases": (_READ, _ADMIN),
     "/v1/tables": (_READ, _ADMIN),
     "/v1/keys": (_ADMIN, _ADMIN),
     "/v1/audit": (_ADMIN, _ADMIN),

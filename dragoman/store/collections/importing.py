@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,9 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpack
 from dragoman.indexes.documents import IndexedDocument, IndexRow
-from dragoman.store.collections.document_line import DocumentLine, other_form, parse_document, peek
 from dragoman.store.database import Store
+from dragoman.store.documents.info import Generations, check_generation
+from dragoman.store.documents.line import DocumentLine, other_form, parse_document, peek
 from dragoman.store.line import LineRejected
 from dragoman.store.models import Collection, Document
 
@@ -62,6 +63,23 @@ def _list_rejected(rejected: Sequence[Rejected]) -> str:
     return f"{lines}; and {len(rejected) - _LISTED} more" if len(rejected) > _LISTED else lines
 
 
+class _LanguageChanged(Exception):
+    """The language of a document was changed after it had been analysed."""
+
+
+def _join_by_id(documents: Iterable[DocumentLine]) -> dict[str, DocumentLine]:
+    """The last document of each id, with the language and the metadata that an earlier one had and it leaves out."""
+    joined: dict[str, DocumentLine] = {}
+    for document in documents:
+        if (earlier := joined.get(document.id)) is not None:
+            inherited = {
+                name: getattr(earlier, name) for name in ("language", "metadata") if getattr(document, name) is None
+            }
+            document = document.model_copy(update=inherited)
+        joined[document.id] = document
+    return joined
+
+
 class DocumentImport:
     """Imports one body into one collection."""
 
@@ -72,12 +90,15 @@ class DocumentImport:
         collection: Collection,
         settings: Settings,
         metrics: Metrics,
+        expected: Generations = None,
     ) -> None:
+        """With ``expected``, nothing is stored unless the collection is of one of these generations until then."""
         self._store = store
         self._index = index
         self._collection = collection
         self._settings = settings
         self._metrics = metrics
+        self._expected = expected
         self._done = Imported(generation=collection.generation)
         self._stored_line = 0
         self._reached = 0
@@ -87,8 +108,10 @@ class DocumentImport:
 
         Raises:
             InvalidRequest: every line is rejected; the message tells the first of them.
+            PreconditionFailed: the collection is of none of the expected generations.
             ServiceError: the body cannot be read to its end, or something cannot be stored.
         """
+        check_generation(self._expected, self._collection.generation, "collection")
         with self._index.writing():
             pass  # refused before anything is read where the index cannot take documents
         where = ""
@@ -158,16 +181,25 @@ class DocumentImport:
     def _save(self, batch: _Batch) -> None:
         if not batch.documents:
             return
+        while not self._try_to_save(batch):
+            pass
+
+    def _try_to_save(self, batch: _Batch) -> bool:
+        """Analyse and store a batch; False if the language of a document in it was changed between the two."""
         started = time.perf_counter()
-        rows = self._analyse(batch)
+        rows, languages = self._analyse(batch)
         analysed = time.perf_counter()
         if not batch.documents:
-            return
+            return True
         with self._index.writing():
             begun = time.perf_counter()
-            with self._store.write() as session:
-                generation, keys, replaced = self._write(session, batch.documents)
+            try:
+                with self._store.write() as session:
+                    generation, keys, replaced = self._write(session, batch.documents, languages)
+            except _LanguageChanged:
+                return False
             stored = time.perf_counter()
+            self._expected = None  # from now on it is this import that changes the collection
             self._done.accepted += len(batch.documents)
             self._done.replaced += replaced
             self._done.generation = generation
@@ -176,51 +208,79 @@ class DocumentImport:
         self._metrics.stage("store", stored - begun)
         self._metrics.stage("index", time.perf_counter() - stored + analysed - started)
         self._metrics.documents("stored", len(batch.documents))
+        return True
 
-    def _analyse(self, batch: _Batch) -> dict[str, IndexRow]:
-        """The analysed documents of a batch by their ids; a document that cannot be analysed is rejected."""
-        default_language = self._collection.language
+    def _analyse(self, batch: _Batch) -> tuple[dict[str, IndexRow], dict[str, str]]:
+        """The analysed documents of a batch and their languages, by their ids.
+
+        A document that cannot be analysed is rejected.
+        """
         while True:
             last = {document.id: position for position, document in enumerate(batch.documents)}
+            languages = self._languages(batch.documents)
             rows, faults = self._index.analyse(
                 [
-                    IndexedDocument(
-                        position,
-                        document.language or default_language,
-                        indexed_text(document.title, document.text),
-                    )
+                    IndexedDocument(position, languages[document.id], indexed_text(document.title, document.text))
                     for position, document in ((position, batch.documents[position]) for position in last.values())
                 ]
             )
             for position, reason in faults.items():
                 self._reject(Rejected(batch.lines[position], batch.documents[position].id, reason))
             if not faults:
-                return {batch.documents[row.key].id: row for row in rows}
+                return {batch.documents[row.key].id: row for row in rows}, languages
             usable = [position for position in range(len(batch.documents)) if position not in faults]
             batch.documents, batch.lines = [batch.documents[n] for n in usable], [batch.lines[n] for n in usable]
             if not batch.documents:
-                return {}
+                return {}, {}
 
-    def _write(self, session: Session, documents: list[DocumentLine]) -> tuple[int, dict[str, int], int]:
+    def _languages(self, documents: list[DocumentLine]) -> dict[str, str]:
+        """The language of each document by its id: as sent, or as it has been so far, or else the collection's."""
+        latest = _join_by_id(documents)
+        left_out = [id for id, document in latest.items() if document.language is None]
+        present: dict[str, str] = {}
+        if left_out:
+            with self._store.read() as session:
+                stored = select(Document.id, Document.language).where(
+                    Document.collection_id == self._collection.id,
+                    Document.id.in_(left_out),
+                    Document.deleted.is_(False),
+                )
+                present = {row.id: row.language for row in session.execute(stored)}
+        return {id: document.language or present.get(id, self._collection.language) for id, document in latest.items()}
+
+    def _write(
+        self, session: Session, documents: list[DocumentLine], languages: dict[str, str]
+    ) -> tuple[int, dict[str, int], int]:
         """Store a batch as the collection's next generation; of several with one id the last counts.
 
         Returns the generation, the key of each document by its id, and how many were replaced.
+
+        Raises:
+            _LanguageChanged: a document that is sent without a language has another one than it was analysed in.
         """
         collection = session.get(Collection, self._collection.id, with_for_update=True)
         if collection is None:
             raise NotFound("the collection has been deleted meanwhile")
+        check_generation(self._expected, collection.generation, "collection")
         collection.generation += 1
-        latest = {document.id: document for document in documents}
-        present = {
-            id: (key, deleted)
-            for id, key, deleted in session.execute(
-                select(Document.id, Document.key, Document.deleted).where(
-                    Document.collection_id == collection.id, Document.id.in_(list(latest))
-                )
+        latest = _join_by_id(documents)
+        present: dict[str, tuple[int, bool]] = {}
+        stored_languages = dict.fromkeys(latest, collection.language)
+        for id, key, language, deleted in session.execute(
+            select(Document.id, Document.key, Document.language, Document.deleted).where(
+                Document.collection_id == collection.id, Document.id.in_(list(latest))
             )
-        }
-        rows = {id: self._row(collection, document) for id, document in latest.items()}
+        ):
+            present[id] = key, deleted
+            if not deleted:
+                stored_languages[id] = language
+        if any(document.language is None and languages[id] != stored_languages[id] for id, document in latest.items()):
+            raise _LanguageChanged
+        rows = {id: self._row(collection, document, languages[id]) for id, document in latest.items()}
         keys = {id: key for id, (key, _) in present.items()}
+        for id, (_, deleted) in present.items():
+            if latest[id].metadata is None and not deleted:
+                del rows[id]["metadata_"]  # it stays as it is
         if updated := [{"key": keys[id], **row} for id, row in rows.items() if id in keys]:
             session.execute(update(Document), updated)
         if added := [row for id, row in rows.items() if id not in keys]:
@@ -232,14 +292,14 @@ class DocumentImport:
         stored = {id: keys[id] for id in rows}
         return collection.generation, stored, replaced + len(documents) - len(latest)
 
-    def _row(self, collection: Collection, document: DocumentLine) -> dict[str, Any]:
+    def _row(self, collection: Collection, document: DocumentLine, language: str) -> dict[str, Any]:
         return {
             "collection_id": collection.id,
             "id": document.id,
-            "language": document.language or collection.language,
+            "language": language,
             "title": document.title,
             "text": document.text,
-            "metadata_": document.metadata,
+            "metadata_": document.metadata or None,
             "generation": collection.generation,
             "deleted": False,
         }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Select, and_, delete, select
@@ -27,35 +25,38 @@ from dragoman.engine.models.tagging import tagger_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.languages import check_language
+from dragoman.store.collections.aliases import (
+    Aliases,
+    check_no_alias,
+    check_no_target,
+    find_by_aliases,
+    find_collection,
+    hold_names,
+)
+from dragoman.store.collections.changes import change_collection, empty_collection
 from dragoman.store.collections.importing import DocumentImport, Imported
+from dragoman.store.collections.statistics import Statistics, collect_statistics
 from dragoman.store.collections.stored_documents import StoredDocuments
 from dragoman.store.collections.unindexed_documents import counts
 from dragoman.store.database import Store
+from dragoman.store.documents.changing import DocumentChange
+from dragoman.store.documents.info import (
+    DocumentInfo,
+    Generations,
+    check_generation,
+    document_info,
+    find_document,
+)
+from dragoman.store.documents.listing import DocumentList, DocumentPage
+from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.models import Collection, Document, now
 
 logger = logging.getLogger("dragoman")
 
 _FOLLOW_SECONDS = 2.0
-"""How long a deletion waits for the right to write to the index."""
-
-_EXPORTED = 100
-"""Documents that an export reads at a time."""
+"""How long a deletion, or a change of metadata, waits for the right to write to the index."""
 
 _ALL = select(Collection).order_by(Collection.name)
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentInfo:
-    """A document as stored; ``collection`` is its collection's key."""
-
-    key: int
-    collection: int
-    id: str
-    language: str
-    title: str | None
-    text: str
-    metadata: dict[str, Any] | None
-    generation: int
 
 
 class Collections:
@@ -77,6 +78,7 @@ class Collections:
         self._metrics = metrics
         self._dense = dense
         self._entities = entities
+        self.aliases = Aliases(store)
 
     def create(
         self,
@@ -92,7 +94,7 @@ class Collections:
         Raises:
             InvalidRequest: the name is not allowed, or the language is unknown.
             NotInstalled: there is no tagger, and names are to be found.
-            Conflict: there is a collection of this name.
+            Conflict: there is a collection of this name, or an alias.
         """
         if entities:
             tagger_place(self._settings, "ner")
@@ -109,6 +111,8 @@ class Collections:
             raise InvalidRequest(str(fault)) from fault
         try:
             with self._store.write() as session:
+                hold_names(session)
+                check_no_alias(session, row.name)
                 session.add(row)
         except IntegrityError as fault:
             raise Conflict(f"there is a collection named '{name}' already") from fault
@@ -124,7 +128,7 @@ class Collections:
         return self._infos(_ALL)
 
     def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
-        """The collections of these names, in their order; all for None.
+        """The collections of these names or aliases, in their order, each once; all for None.
 
         Raises:
             NotFound: there is none of a name.
@@ -134,10 +138,12 @@ class Collections:
         distinct = list(dict.fromkeys(names))
         usable = [name for name in distinct if is_name(name)]
         by_name = {info.name: info for info in self._infos(select(Collection).where(Collection.name.in_(usable)))}
+        if missing := [name for name in usable if name not in by_name]:
+            by_name |= self._infos_by_aliases(missing)
         for name in distinct:
             if name not in by_name:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
-        return [by_name[name] for name in distinct]
+        return list({by_name[name].key: by_name[name] for name in distinct}.values())
 
     def get(self, name: str) -> CollectionInfo:
         """One collection.
@@ -147,31 +153,65 @@ class Collections:
         """
         return self._info(self._row(name))
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, expected: Generations = None) -> None:
         """Delete a collection with its documents and its index.
+
+        Raises:
+            NotFound: there is none of this name.
+            Conflict: an alias stands for it.
+            PreconditionFailed: it is of none of the expected generations.
+        """
+        row = self._row(name)
+        self._remove(row.id, row.uid, expected)
+
+    def change(self, name: str, changes: Mapping[str, Any], expected: Generations = None) -> CollectionInfo:
+        """Change ``name``, ``description``, ``entities`` or ``shards`` of a collection.
+
+        An index in another number of parts is built in the background, and then swapped in.
+
+        Raises:
+            NotFound: there is none of this name.
+            NotInstalled: there is no tagger, and names are to be found.
+            Conflict: there is a collection of the new name.
+            PreconditionFailed: it is of none of the expected generations.
+        """
+        if changes.get("entities"):
+            tagger_place(self._settings, "ner")
+        row = change_collection(self._store, self._row(name).id, changes, expected)
+        if (index := self._indexes.find(row.id)) is not None:
+            index.name = row.name
+        self._indexes.follower.follow(row.id)
+        self._dense.follow(row.id)
+        self._entities.follow(row.id)
+        return self._info(row)
+
+    def truncate(self, name: str, expected: Generations = None) -> CollectionInfo:
+        """Delete all documents of a collection, which stays.
+
+        Raises:
+            NotFound: there is none of this name.
+            PreconditionFailed: it is of none of the expected generations.
+        """
+        row = self._row(name)
+        count = empty_collection(self._store, row.id, expected)
+        if count:
+            self._follow(row.id)
+            self._metrics.documents("deleted", count)
+            self._dense.follow(row.id)
+        return self.get(name)
+
+    def statistics(self, name: str) -> Statistics:
+        """What a collection holds.
 
         Raises:
             NotFound: there is none of this name.
         """
         row = self._row(name)
-        self._remove(row.id, row.uid)
+        return collect_statistics(self._store, row, self._indexes.of(row.id).directory)
 
-    def change(self, name: str, shards: int) -> CollectionInfo:
-        """Have a collection's index in another number of parts: it is built in the background, and then swapped in.
-
-        Raises:
-            NotFound: there is none of this name.
-        """
-        with self._store.write() as session:
-            row = session.get(Collection, self._row(name).id, with_for_update=True)
-            if row is None:
-                raise NotFound(f"there is no collection named {name!r}")
-            row.shards = shards
-        self._indexes.follower.follow(row.id)
-        self._dense.follow(row.id)
-        return self._info(row)
-
-    def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
+    def import_documents(
+        self, name: str, parts: Iterator[bytes], gzip: bool = False, expected: Generations = None
+    ) -> Imported:
         """Store and index the documents of a streamed NDJSON body, plain or gzip.
 
         When this returns, they are durable and searchable. Invalid lines are rejected individually. A fault of the
@@ -179,10 +219,11 @@ class Collections:
 
         Raises:
             NotFound: there is no such collection.
+            PreconditionFailed: it is of none of the expected generations.
             ServiceError: the rest of the body cannot be read; the message has the line, and what was stored.
         """
         row = self._row(name)
-        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics)
+        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics, expected)
         try:
             return work.run(parts, gzip)
         finally:
@@ -196,54 +237,59 @@ class Collections:
             NotFound: no such collection, or no such document in it.
         """
         row = self._row(name)
-        _check_storable(name, id)
         with self._store.read() as session:
-            document = session.scalar(
-                select(Document).where(Document.collection_id == row.id, Document.id == id, Document.deleted.is_(False))
-            )
-        if document is None:
-            raise _no_document(name, id)
-        return _document_info(document)
+            return document_info(find_document(session, row.id, name, id), row.name)
 
-    def export(self, name: str) -> Iterator[bytes]:
-        """All documents as lines that an import takes, in the order in which they were first stored.
+    def change_document(self, name: str, id: str, patch: DocumentPatch, expected: Generations = None) -> DocumentInfo:
+        """Change some fields of a document; what the patch leaves out stays. Searches find it as it is returned.
 
-        What is changed meanwhile is given as it was or as it is; no document is left out or given twice.
+        Raises:
+            NotFound: no such collection, or no such document in it.
+            ServiceError: as :meth:`DocumentChange.run`.
+        """
+        row = self._row(name)
+        line_bytes = self._settings.uploads.ndjson_line_bytes
+        change = DocumentChange(self._store, self._indexes.of(row.id), row, line_bytes)
+        document, rewritten = change.run(id, patch, expected)
+        if rewritten:
+            self._dense.follow(row.id)
+            self._entities.follow(row.id)
+        else:
+            self._follow(row.id)
+        return document
+
+    def list_documents(self, name: str, limit: int, cursor: str | None = None, *, texts: bool = True) -> DocumentPage:
+        """A page of the documents, in the order in which they were first stored; see :meth:`DocumentList.page`.
 
         Raises:
             NotFound: there is no such collection.
         """
-        return self._lines(self._row(name).id)
+        return DocumentList(self._store, self._row(name)).page(limit, cursor, texts=texts)
 
-    def _lines(self, collection_id: int) -> Iterator[bytes]:
-        last = 0
-        while True:
-            following = select(Document).where(
-                Document.collection_id == collection_id, Document.key > last, Document.deleted.is_(False)
-            )
-            with self._store.read() as session:
-                documents = session.scalars(following.order_by(Document.key).limit(_EXPORTED)).all()
-                lines = [_line(document) for document in documents]
-            if not lines:
-                return
-            yield from lines
-            last = documents[-1].key
+    def export(self, name: str) -> Iterator[bytes]:
+        """All documents as lines that an import takes; see :class:`DocumentList`.
 
-    def delete_document(self, name: str, id: str) -> int:
+        Raises:
+            NotFound: there is no such collection.
+        """
+        return DocumentList(self._store, self._row(name)).lines()
+
+    def delete_document(self, name: str, id: str, expected: Generations = None) -> int:
         """Delete a document; no later search finds it. Returns the collection's new generation.
 
         The index follows at once, or later if it is being built or broken: searches leave out what is deleted.
 
         Raises:
             NotFound: no such collection, or no such document in it.
+            PreconditionFailed: it is of none of the expected generations.
         """
         row = self._row(name)
-        _check_storable(name, id)
         with self._store.write() as session:
             collection = session.get(Collection, row.id, with_for_update=True)
-            document = session.scalar(select(Document).where(Document.collection_id == row.id, Document.id == id))
-            if collection is None or document is None or document.deleted:
-                raise _no_document(name, id)
+            document = find_document(session, row.id, name, id)
+            if collection is None:
+                raise NotFound("the collection has been deleted meanwhile")
+            check_generation(expected, document_info(document, name).generation, "document")
             collection.generation += 1
             collection.document_count -= 1
             document.deleted, document.generation = True, collection.generation
@@ -325,20 +371,21 @@ class Collections:
         except Exception as fault:
             if classify(fault) is None:
                 raise
-            logger.warning("the index of %s follows a deletion later: %s", index.name, fault)
+            logger.warning("the index of %s follows a change later: %s", index.name, fault)
 
     def _row(self, name: str) -> Collection:
         with self._store.read() as session:
-            row = None
-            if is_name(name):
-                row = session.scalar(select(Collection).where(Collection.name == name))
+            row = find_collection(session, name)
         if row is None:
             raise NotFound(f"there is no collection named {name[:64]!r}")
         return row
 
-    def _remove(self, collection_id: int, uid: str) -> None:
+    def _remove(self, collection_id: int, uid: str, expected: Generations = None) -> None:
         with self._store.write() as session:
-            session.get(Collection, collection_id, with_for_update=True)  # first, as whoever writes its documents does
+            row = session.get(Collection, collection_id, with_for_update=True)  # as whoever writes its documents does
+            if row is not None:
+                check_generation(expected, row.generation, "collection")
+            check_no_target(session, collection_id)
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
         self._indexes.follower.drop(collection_id, uid)
@@ -347,6 +394,10 @@ class Collections:
     def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
         with self._store.read() as session:
             return [self._info(row) for row in session.scalars(chosen)]
+
+    def _infos_by_aliases(self, names: Sequence[str]) -> dict[str, CollectionInfo]:
+        with self._store.read() as session:
+            return {alias: self._info(row) for alias, row in find_by_aliases(session, names).items()}
 
     def _info(self, row: Collection) -> CollectionInfo:
         index = self._indexes.find(row.id)
@@ -365,33 +416,3 @@ class Collections:
             index_shards=index.shards if index else 0,
             created_at=row.created_at,
         )
-
-
-def _check_storable(name: str, id: str) -> None:
-    """Raise :class:`NotFound` for an id with a null character, which no document has and PostgreSQL refuses."""
-    if "\0" in id:
-        raise _no_document(name, id)
-
-
-def _no_document(name: str, id: str) -> NotFound:
-    shown = id if len(id) <= 80 else id[:80] + "..."
-    return NotFound(f"there is no document with id {shown!r} in collection '{name}'")
-
-
-def _line(row: Document) -> bytes:
-    fields = {"id": row.id, "language": row.language, "title": row.title, "text": row.text, "metadata": row.metadata_}
-    present = {name: field for name, field in fields.items() if field is not None}
-    return json.dumps(present, ensure_ascii=False).encode() + b"\n"
-
-
-def _document_info(row: Document) -> DocumentInfo:
-    return DocumentInfo(
-        key=row.key,
-        collection=row.collection_id,
-        id=row.id,
-        language=row.language,
-        title=row.title,
-        text=row.text,
-        metadata=row.metadata_,
-        generation=row.generation,
-    )

@@ -61,6 +61,60 @@ def test_a_collection_from_its_making_to_its_end(client: httpx.Client) -> None:
     check_error(client.delete("/v1/collections/news_de.2024-1"), 404, "no collection")
 
 
+def test_a_collection_is_renamed_measured_and_emptied(client: httpx.Client, collection: str) -> None:
+    address, renamed = f"/v1/collections/{collection}", f"/v1/collections/{collection}.new"
+    lines = [{"id": "1", "text": "moja", "metadata": {"year": 2024}}, {"id": "2", "text": "zwei", "language": "de"}]
+    _send(client, collection, ndjson(lines)).raise_for_status()
+    client.post("/v1/collections", json={"name": "taken", "language": "sw"}).raise_for_status()
+    check_error(client.patch(address, json={"name": "taken"}), 409, "a collection named 'taken' already")
+    for change, message in (({"name": "No"}, "name: "), ({"name": None}, "name: "), ({"language": "de"}, "language: ")):
+        check_error(client.patch(address, json=change), 422, message)
+    before = client.get(address).json()
+    answer = client.patch(address, json={"name": f"{collection}.new", "description": "new"}, headers={"If-Match": "1"})
+    assert answer.json() == {**before, "name": f"{collection}.new", "description": "new"}
+    check_error(client.get(address), 404, "no collection")
+    statistics = client.get(f"{renamed}/stats").json()
+    size = statistics.pop("bytes")
+    assert statistics == {
+        "documents": 2,
+        "generation": 1,
+        "languages": {"de": 1, "sw": 1},
+        "fields": [{"field": "year", "documents": 1, "types": {"number": 1}, "examples": [2024]}],
+        "fields_from": 2,
+    }
+    assert (size["texts"], size["embeddings"]) == (8, 0) and size["metadata"] > 0 and size["index"] > 0
+    check_error(client.post(f"{renamed}/truncate", headers={"If-Match": "0"}), 412, "its generation is 1")
+    answer = client.post(f"{renamed}/truncate")
+    assert (answer.json()["documents"], answer.json()["generation"], answer.headers["etag"]) == (0, 2, '"2"')
+    assert answer.json()["index"]["state"] == "ready"
+    check_error(_get(client, f"{collection}.new", "1"), 404, "no document")
+    assert client.delete(renamed).status_code == client.delete("/v1/collections/taken").status_code == 204
+
+
+def test_an_alias_is_set_moved_and_deleted(client: httpx.Client, collection: str) -> None:
+    alias, other = f"/v1/aliases/{collection}.live", f"{collection}.other"
+    client.post("/v1/collections", json={"name": other, "language": "sw"}).raise_for_status()
+    for target in (other, collection):
+        placed = {"alias": f"{collection}.live", "collection": target}
+        answer = client.put(alias, json={"collection": target})
+        assert (answer.status_code, answer.json()) == (200, placed)
+        assert client.get(alias).json() == placed
+    assert placed in client.get("/v1/aliases").json()["aliases"]
+    assert _send(client, f"{collection}.live", _documents("1")).json()["accepted"] == 1
+    asked = {"query": "maandishi", "query_language": "sw", "method": "psq", "collections": [f"{collection}.live"]}
+    hits = client.post("/v1/search", json=asked).json()["hits"]
+    assert [(hit["id"], hit["collection"]) for hit in hits] == [("1", collection)]
+    assert client.get(f"/v1/collections/{collection}.live/documents/1").json()["collection"] == collection
+    check_error(client.delete(f"/v1/collections/{collection}"), 409, "stands for this collection")
+    check_error(client.put(f"/v1/aliases/{other}", json={"collection": collection}), 409, "already")
+    check_error(client.put(alias, json={"collection": "nowhere"}), 404, "collection: there is no collection")
+    check_error(client.put(alias, json={"collection": collection, "x": 1}), 422, "x: ")
+    check_error(client.put("/v1/aliases/No", json={"collection": collection}), 422, "alias: must be")
+    assert client.delete(alias).status_code == client.delete(f"/v1/collections/{other}").status_code == 204
+    check_error(client.get(alias), 404, "no alias named")
+    check_error(client.delete(alias), 404, "no alias named")
+
+
 def test_a_name_used_again_has_nothing_of_the_old_collection(client: httpx.Client, collection: str) -> None:
     _send(client, collection, _documents("1", "2"))
     client.delete(f"/v1/collections/{collection}")
@@ -93,7 +147,7 @@ def test_a_document_comes_back_as_it_was_sent(client: httpx.Client, collection: 
         "metadata": {"a": [1, 2.5, None, True, {"ü": "\u2028"}], "": 10**20},
     }
     _send(client, collection, ndjson([sent]))
-    assert _get(client, collection, "x").json() == {**sent, "collection": collection}
+    assert _get(client, collection, "x").json() == {**sent, "collection": collection, "generation": 1}
 
 
 @pytest.mark.parametrize(
@@ -116,6 +170,8 @@ def test_an_export_is_taken_back_unchanged(client: httpx.Client, collection: str
     documents = [
         {"id": f"{number}", "language": "de", "text": f"Text {number}\u2028\n", "title": "T"} for number in range(250)
     ]
+    for one in documents:
+        one["metadata"] = {}
     documents[7]["metadata"] = {"year": 2024, "list": [1, None]}
     del documents[8]["title"]
     body = "".join(json.dumps(one) + "\n" for one in documents)

@@ -323,7 +323,7 @@ def test_while_vectors_are_spread_anew_changes_go_on(
         collection = runtime.dense.of(key)
         monkeypatch.setattr(runtime.dense.follower, "following", False)
         monkeypatch.setattr(collection_module, "_bring_up", change_between)
-        runtime.collections.change("de", 3)
+        runtime.collections.change("de", {"shards": 3})
         collection.reshape()
         assert steps == [3, 3]
         assert collection._index is not None and collection._index.shards == 3

@@ -147,7 +147,7 @@ def test_a_change_of_parts_is_built_beside_the_present_ones(
             catch_up(self, *arguments, **options)
 
         monkeypatch.setattr(CollectionIndex, "_catch_up", catch_up_later)
-        assert runtime.collections.change("c", 3).shards == 3
+        assert runtime.collections.change("c", {"shards": 3}).shards == 3
         index = runtime.collections.index_of("c")
         while not index.rebuilding:
             time.sleep(0.01)
@@ -165,7 +165,7 @@ def test_a_change_of_parts_is_built_beside_the_present_ones(
     with running(settings) as runtime:
         assert runtime.collections.get("c").index_shards == 3
         assert len(found(runtime, "c", "moja")) == 39
-        runtime.collections.change("c", 1)
+        runtime.collections.change("c", {"shards": 1})
         await_shards(runtime, 1)
         assert len(found(runtime, "c", "moja")) == 39
 
@@ -184,7 +184,7 @@ def test_a_change_that_fails_leaves_the_parts_as_they_are(settings: Settings, mo
             commit(self, *arguments)
 
         monkeypatch.setattr(LuceneIndex, "commit", full)
-        runtime.collections.change("c", 5)
+        runtime.collections.change("c", {"shards": 5})
         assert failed.wait(60)
         while index.rebuilding:
             time.sleep(0.01)
@@ -278,7 +278,8 @@ def test_the_number_of_parts_is_checked(tmp_path: Path) -> None:
         made = server.client.post("/v1/collections", json={**new, "shards": 2}).json()
         assert (made["shards"], made["index"]["shards"]) == (2, 2)
         assert server.client.patch("/v1/collections/c", json={"shards": 0}).status_code == 422
-        assert server.client.patch("/v1/collections/c", json={}).status_code == 422
+        assert server.client.patch("/v1/collections/c", json={"shards": None}).status_code == 422
+        assert server.client.patch("/v1/collections/c", json={}).json()["shards"] == 2
         assert server.client.patch("/v1/collections/none", json={"shards": 2}).status_code == 404
     finally:
         server.stop()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.store.collections.document_line import DocumentLine, parse_document
+from dragoman.store.documents.line import DocumentLine, parse_document
 from dragoman.store.line import LineRejected
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)

@@ -53,7 +53,11 @@ def _check_address(id: str) -> str:
     return id
 
 
-def _check_metadata(metadata: Any) -> Any:
+def check_metadata(metadata: Any) -> Any:
+    """
+    Raises:
+        ValueError: it cannot be stored, or has too many values.
+    """
     check_value(metadata)
     if (values := count_values(metadata)) > METADATA_VALUES:
         raise ValueError(f"holds {values} values and names of fields; at most {METADATA_VALUES} are allowed")
@@ -61,24 +65,26 @@ def _check_metadata(metadata: Any) -> Any:
 
 
 DocumentId = Annotated[LineId, AfterValidator(_check_address)]
+Title = Annotated[
+    Annotated[StrictStr, Field(max_length=TITLE_CHARS), Clean] | None, AfterValidator(lambda title: title or None)
+]
+Metadata = Annotated[
+    Annotated[dict[str, Any], Field(max_length=METADATA_VALUES)] | None, BeforeValidator(check_metadata)
+]
 
 _ID: TypeAdapter[str] = TypeAdapter(DocumentId)
 
 
 class DocumentLine(Body):
-    """A document as uploaded; ``language`` is None where the collection's is meant."""
+    """A document as uploaded. ``language`` and ``metadata`` that are None stay as they were; ``{}`` clears metadata."""
 
     model_config = ConfigDict(extra="forbid")
 
     id: DocumentId
     text: NotBlank
-    title: Annotated[
-        Annotated[StrictStr, Field(max_length=TITLE_CHARS), Clean] | None, AfterValidator(lambda title: title or None)
-    ] = None
+    title: Title = None
     language: LanguageCode | None = None
-    metadata: Annotated[
-        Annotated[dict[str, Any], Field(max_length=METADATA_VALUES)] | None, BeforeValidator(_check_metadata)
-    ] = None
+    metadata: Metadata = None
 
 
 def parse_document(line: bytes, depth: int) -> DocumentLine:

@@ -1,0 +1,1 @@
+"""HTTP of aliases of collections."""

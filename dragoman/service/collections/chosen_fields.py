@@ -1,0 +1,52 @@
+"""The fields that a caller chooses of documents: ``title,year,author.name``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_OF_DOCUMENTS = ("id", "collection", "language", "title", "text", "metadata", "generation")
+"""Fields of a document itself; any other name is a path in its metadata."""
+_METADATA = "metadata"
+
+Path = tuple[str, ...]
+
+
+class ChosenFields:
+    """Some fields of documents, of which ``id`` always is one; without names all."""
+
+    def __init__(self, names: Sequence[str] | None) -> None:
+        self._names: set[str] = set(_OF_DOCUMENTS if names is None else ("id",))
+        self._paths: list[Path] = []
+        for name in names or ():
+            first, *rest = name.split(".")
+            if first in _OF_DOCUMENTS and not (first == _METADATA and rest):
+                self._names.add(name)
+            else:
+                self._paths.append(tuple(rest) if first == _METADATA else (first, *rest))
+
+    @property
+    def texts(self) -> bool:
+        """Whether the texts of documents are among them."""
+        return "text" in self._names
+
+    def of(self, document: dict[str, Any]) -> dict[str, Any]:
+        """What is chosen of a document."""
+        chosen = {name: field for name, field in document.items() if name in self._names}
+        if self._paths and _METADATA not in chosen:
+            chosen[_METADATA] = pick(document[_METADATA] or {}, self._paths)
+        return chosen
+
+
+def pick(content: Any, paths: Sequence[Path]) -> Any:
+    """What lies at the paths of a JSON value, in its place; paths go through lists of objects."""
+    if () in paths:
+        return content
+    if isinstance(content, list):
+        return [pick(part, paths) for part in content if isinstance(part, dict | list)]
+    chosen = {}
+    for name in dict.fromkeys(path[0] for path in paths):
+        rest = [path[1:] for path in paths if path[0] == name]
+        if name in content and (() in rest or isinstance(content[name], dict | list)):
+            chosen[name] = pick(content[name], rest)
+    return chosen
