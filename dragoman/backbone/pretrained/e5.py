@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
@@ -107,9 +109,22 @@ def load_e5(path: Path | None = None) -> E5Encoder:
     model.load_state_dict(_weights(file), assign=True)
     for parameter in model.parameters():
         parameter.requires_grad_(True)
-    encoder = E5Encoder(model, Subwords(_tokenizer(file), [MASK]), file)
+    encoder = E5Encoder(model, _vocabulary(file), file)
     file.release()
     return encoder
+
+
+_vocabularies: WeakValueDictionary[str, Subwords] = WeakValueDictionary()
+_loading = Lock()
+
+
+def _vocabulary(file: E5File) -> Subwords:
+    """The file's vocabulary, one for all encoders of a process: it takes 270 MB, three times as much as the weights."""
+    with _loading:
+        vocabulary = _vocabularies.get(file.checksum)
+        if vocabulary is None:
+            vocabulary = _vocabularies[file.checksum] = Subwords(_tokenizer(file), [MASK])
+        return vocabulary
 
 
 def _surprisals(file: E5File) -> NDArray[np.float64]:

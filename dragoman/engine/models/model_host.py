@@ -283,6 +283,7 @@ class ModelHost:
             raise failure from fault
         self._set_threads()
         self._loaded[model] = loaded
+        self.trim()  # its vocabulary and its weights were read several times as large
         logger.info("the %s is loaded", model)
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)
         return loaded
@@ -297,7 +298,6 @@ class ModelHost:
             encoder = SentenceEncoder(loaded, dtype=self._encoder_dtype(loaded))
             encoder.release()
             self._encoders[place] = encoder, loaded
-            self.trim()  # its vocabulary and its weights were read several times as large
         return self._encoders[place]
 
     def _encoder_dtype(self, encoder: Encoder) -> torch.dtype:

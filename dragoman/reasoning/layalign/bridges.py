@@ -64,14 +64,18 @@ def load_bridge(folder: Path, cache: Path, device: str = "cpu") -> tuple[LayAlig
 
 
 _llms: WeakValueDictionary[tuple[str, ...], LanguageModel] = WeakValueDictionary()
+_encoders: WeakValueDictionary[tuple[str, ...], Encoder] = WeakValueDictionary()
 
 
 def _pair(encoder: str, llm: str, cache: Path, device: str) -> tuple[Encoder, LanguageModel]:
-    """An encoder, and an LLM that the bridges of a process share: it takes most of their memory."""
+    """An encoder and an LLM, both frozen, which the bridges of a process share: they take most of their memory."""
     key = (llm, str(cache), device)
     model = _llms.get(key)
     if model is None:
         model = load_llm(llm, cache)
         model.model.to(device)
         _llms[key] = model
-    return load_encoder(encoder, device), model
+    frozen = _encoders.get((encoder, device))
+    if frozen is None:
+        frozen = _encoders[encoder, device] = load_encoder(encoder, device)
+    return frozen, model
