@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _CHILD_SILENCE_SECONDS = 30.0
-"""How long a child may give no sign of life: its start is a part of that."""
+"""How long a child may give no sign of life, its start included, before it is killed and started again."""
 
 
 class Runtime(Library):
@@ -62,11 +62,12 @@ def _host(settings: Settings, metrics: Metrics, stored_precision: StoredPrecisio
     if not worker.worker_urls and worker.worker_mode == "thread":
         return ModelHost(settings, metrics, stored_precision)
     from dragoman.service.remote.child_process import ChildProcess
-    from dragoman.service.remote.remote_host import RemoteHost  # imports httpx
+    from dragoman.service.remote.remote_host import RemoteHost
 
     if not worker.worker_urls:
         child = ChildProcess(settings, stored_precision)
-        return RemoteHost(lambda: [child.start()], None, worker.worker_seconds, _CHILD_SILENCE_SECONDS, child.close)
+        seconds, silence_seconds = worker.worker_seconds, _CHILD_SILENCE_SECONDS
+        return RemoteHost(lambda: [child.start()], None, seconds, silence_seconds, child.close, child.kill)
     secret = None if worker.worker_token is None else worker.worker_token.get_secret_value()
     return RemoteHost(lambda: worker.worker_urls, secret, worker.worker_seconds, settings.search.rerank_seconds)
 

@@ -15,7 +15,7 @@ from threading import Event, Lock, Thread
 
 from dragoman.engine.models.model_host import StoredPrecision
 from dragoman.engine.settings import Settings
-from dragoman.service.remote.connection import UNIX
+from dragoman.service.remote.http_client import UNIX
 
 logger = logging.getLogger("dragoman")
 
@@ -61,6 +61,14 @@ class ChildProcess:
     def pid(self) -> int | None:
         """That of the child; None while there is none."""
         return None if self._process is None else self._process.pid
+
+    def kill(self) -> None:
+        """Kill a child that hangs; another one is started."""
+        with self._changing:
+            process = self._process
+        if process is not None and process.poll() is None:
+            logger.error("the worker process %d hangs, and is killed", process.pid)
+            process.kill()
 
     def close(self) -> None:
         """End the child, within a few seconds."""

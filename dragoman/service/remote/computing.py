@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
@@ -19,7 +19,8 @@ from dragoman.engine.core.turns import on_behalf_of
 from dragoman.engine.models.generation import Generate, Generated, Generating
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.scoring import LocalScoring
-from dragoman.engine.models.tasks import Load, Score
+from dragoman.engine.models.tagging import TagTexts
+from dragoman.engine.models.tasks import Encode, Load, Score
 from dragoman.engine.models.translating import Translate
 from dragoman.service.remote.tasks import (
     Asked,
@@ -35,6 +36,8 @@ from dragoman.service.remote.wire import frame, pack
 
 _THREADS = 64
 """Requests whose texts are prepared, or wait for a reader, at a time."""
+_BEGUN_AT_ONCE = 64
+"""So many texts that need no preparation are queued on the event loop, which is quicker than another thread."""
 _BACKGROUND_SECONDS = 3_600.0
 """The time of background work whose asker waits without an end: it is cancelled with the request."""
 
@@ -70,8 +73,11 @@ class Computing:
             raise Conflict(f"the {model} is another one now; try again")
         loop = asyncio.get_running_loop()
         begun = Begun(loop, len(asked.contents))
-        context = copy_context()
-        await loop.run_in_executor(self._threads, partial(context.run, self._begin, asked, begun))
+        begin = partial(copy_context().run, self._begin, asked, begun)
+        if isinstance(asked.task, Encode | TagTexts) and len(asked.contents) <= _BEGUN_AT_ONCE:
+            begin()
+        else:
+            await loop.run_in_executor(self._threads, begin)
         return begun
 
     def close(self) -> None:
@@ -139,7 +145,7 @@ class Begun:
         self.cancelled = Event()
         self._loop, self._left = loop, items
         self._under_way: list[Generating] = []
-        self._answers: asyncio.Queue[Result | Failure | Piece] = asyncio.Queue()
+        self._answers: asyncio.Queue[Result | Failure | Piece | None] = asyncio.Queue()
 
     def follow(self, under_way: list[Generating], convert: Callable[[Any], Any] = lambda content: content) -> None:
         """Send the result of each of them once it is there, in the form that crosses."""
@@ -151,20 +157,32 @@ class Begun:
         """Send a piece of a text that is generated; one is generated a request."""
         self._put(Piece(0, text))
 
-    async def frames(self) -> AsyncIterator[bytes]:
-        """The answers, as they come."""
-        while self._left:
-            answers = [await self._answers.get()]
-            while not self._answers.empty():
-                answers.append(self._answers.get_nowait())
-            self._left -= sum(not isinstance(answer, Piece) for answer in answers)
-            yield b"".join(map(frame, answers))
+    async def next(self) -> bytes:
+        """The answers that are there, once one is; nothing after the last, or where the request is cancelled."""
+        if not self._left:
+            return b""
+        answers = [await self._answers.get()]
+        while not self._answers.empty():
+            answers.append(self._answers.get_nowait())
+        whole = [answer for answer in answers if answer is not None]
+        if len(whole) < len(answers):  # cancelled
+            self._left = 0
+            return b""
+        self._left -= sum(not isinstance(answer, Piece) for answer in whole)
+        return b"".join(map(frame, whole))
+
+    @property
+    def ended(self) -> bool:
+        """Whether all answers have been taken."""
+        return not self._left
 
     def cancel(self) -> None:
-        """Compute no more of it."""
-        self.cancelled.set()
-        for generating in self._under_way:
-            generating.cancel()
+        """Compute no more of it, on the thread of the event loop."""
+        if self._left:
+            self.cancelled.set()
+            for generating in self._under_way:
+                generating.cancel()
+            self._answers.put_nowait(None)
 
     def _note(self, index: int, convert: Callable[[Any], Any], future: Future[Any]) -> None:
         if future.cancelled():

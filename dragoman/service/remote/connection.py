@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import httpx
-
 from dragoman.engine.core.errors import ServiceError, Unavailable
 from dragoman.engine.models.models import NEARLY
+from dragoman.service.remote.http_client import HttpClient, Response
 from dragoman.service.remote.tasks import MESSAGE_BYTES, MESSAGE_TYPE, error_of
 from dragoman.service.remote.wire import Frames, MessageError
 
-UNIX = "unix://"
-"""What the address of a socket in the file system begins with."""
-GONE = (httpx.NetworkError, httpx.RemoteProtocolError)
+GONE = ConnectionError
 """What a request ends with whose worker is not there, or ends."""
 _CONNECT_SECONDS = 2.0
 _SIGN_SECONDS = 1.0
 _REST_SECONDS = 1.0
 """How long a worker that could not be reached is asked after the others."""
+_OK = 200
 _KINDS = {409: "Conflict", 413: "TooLarge", 422: "InvalidRequest", 429: "TooManyRequests"}
 
 
@@ -33,16 +32,13 @@ class Connection:
     life each second.
     """
 
-    def __init__(self, url: str, token: str | None, silence_seconds: float) -> None:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=16)
-        socket = url.removeprefix(UNIX) if url.startswith(UNIX) else None
-        transport = httpx.AsyncHTTPTransport(uds=socket, limits=limits, verify=False) if socket else None
-        self.url = "http://worker" if socket else url.rstrip("/")
-        self._client = httpx.AsyncClient(
-            limits=limits, headers=headers, trust_env=False, transport=transport, base_url=self.url
-        )
-        self._silence_seconds = silence_seconds
+    def __init__(
+        self, url: str, token: str | None, silence_seconds: float, hangs: Callable[[], object] | None = None
+    ) -> None:
+        """``hangs`` is called where the worker was silent for ``silence_seconds``, and again after as many more."""
+        self.url = url
+        self._client = HttpClient(url, {} if token is None else {"Authorization": f"Bearer {token}"})
+        self._silence_seconds, self._hangs = silence_seconds, hangs
         self._silent_since: float | None = None
         """When something was asked to which the worker has given no sign since; written on the loop's thread only."""
         self._listener: asyncio.Task[None] | None = None
@@ -70,24 +66,23 @@ class Connection:
 
         Raises:
             ServiceError: the worker refuses the request, is of another version, or cannot be reached.
-            httpx.HTTPError: one of ``GONE`` where the worker ended, which computes nothing that another cannot.
+            ConnectionError: the worker ended, which computes nothing that another cannot.
+            TimeoutError: it sent nothing for as long as the request waits.
         """
-        timeout = httpx.Timeout(seconds, connect=min(seconds or _CONNECT_SECONDS, _CONNECT_SECONDS))
-        sent = {"Content-Type": MESSAGE_TYPE, **headers}
-        request = self._client.build_request("POST", "/v1/compute", content=message, headers=sent, timeout=timeout)
         self.under_way += items
         try:
-            response = await self._send(request)
+            response = await self._hear(
+                "POST", "/v1/compute", message, {"Content-Type": MESSAGE_TYPE, **headers}, seconds
+            )
             try:
-                if response.status_code != 200:
-                    await response.aread()
-                    raise worker_error(response)
+                if response.status != _OK:
+                    raise worker_error(response.status, response.headers, await response.read())
                 frames = Frames(MESSAGE_BYTES)
-                async for part in response.aiter_raw():
+                async for part in response.parts():
                     for content in frames.take(part):
                         yield content
             finally:
-                await response.aclose()
+                response.close()
         except MessageError as fault:
             raise Unavailable("the worker's response is not valid; use a worker of the same version") from fault
         except GONE:
@@ -102,50 +97,73 @@ class Connection:
             Unavailable: the worker does not respond, or cannot compute.
         """
         try:
-            response = await self._send(self._client.build_request("GET", "/readyz", timeout=seconds))
-            await response.aread()
-            await response.aclose()
-        except (httpx.HTTPError, httpx.InvalidURL) as fault:
+            response = await self._hear("GET", "/readyz", seconds=seconds)
+            try:
+                body = await response.read()
+            finally:
+                response.close()
+        except OSError as fault:
             raise unreachable(fault) from fault
-        if response.is_error:
-            raise worker_error(response)
+        if response.status != _OK:
+            raise worker_error(response.status, response.headers, body)
 
     async def metrics(self, seconds: float) -> str:
         """What the worker exposes for Prometheus; nothing where it does not respond."""
-        with suppress(httpx.HTTPError, httpx.InvalidURL):
-            response = await self._client.get("/metrics", timeout=seconds)
-            return "" if response.is_error else response.text
+        with suppress(OSError):
+            response = await self._client.send("GET", "/metrics", seconds=seconds)
+            try:
+                return (await response.read()).decode() if response.status == _OK else ""
+            finally:
+                response.close()
         return ""
 
     async def close(self) -> None:
         """Close all connections."""
         if self._listener is not None:
             self._listener.cancel()
-        await self._client.aclose()
+        self._client.close()
 
-    async def _send(self, request: httpx.Request) -> httpx.Response:
+    async def _listen(self) -> None:
+        """Ask for a sign of life while there is silence, or work under way, which alone may take longer than that.
+
+        What counts for ``hangs`` are the seconds that this task has seen: while the whole machine was halted, no worker
+        could answer.
+        """
+        tick = min(_SIGN_SECONDS, self._silence_seconds / 3)
+        asked: asyncio.Task[None] | None = None
+        ticks, since = 0, self._silent_since
+        while self._silent_since is not None or self.under_way:
+            await asyncio.sleep(tick)
+            ticks, since = ticks + 1 if self._silent_since == since else 0, self._silent_since
+            if ticks and (asked is None or asked.done()):
+                asked = asyncio.create_task(self._ask_for_sign())
+            if since is not None and ticks * tick >= self._silence_seconds and self._hangs is not None:
+                ticks = 0
+                await asyncio.to_thread(self._hangs)
+        if asked is not None:
+            asked.cancel()
+
+    async def _ask_for_sign(self) -> None:
+        with suppress(OSError):
+            (await self._hear("GET", "/healthz", seconds=self._silence_seconds)).close()
+
+    async def _hear(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> Response:
+        """A response. Any end but a timeout ends the silence; a worker that cannot be reached fails requests soon."""
         if self._silent_since is None:
             self._silent_since = time.monotonic()
             if self._listener is None or self._listener.done():
                 self._listener = asyncio.create_task(self._listen())
-        return await self._hear(request)
-
-    async def _listen(self) -> None:
-        """Ask for a sign of life after each second of silence: work under way alone may take longer than that."""
-        while (since := self._silent_since) is not None:
-            await asyncio.sleep(min(_SIGN_SECONDS, self._silence_seconds / 3))
-            if self._silent_since == since:
-                with suppress(httpx.HTTPError, httpx.InvalidURL):
-                    request = self._client.build_request("GET", "/healthz", timeout=self._silence_seconds)
-                    await (await self._hear(request)).aclose()
-
-    async def _hear(self, request: httpx.Request) -> httpx.Response:
-        """Its response. Any end but a timeout ends the silence; a worker that cannot be reached fails requests soon."""
+        connecting = min(seconds or _CONNECT_SECONDS, _CONNECT_SECONDS)
         try:
-            response = await self._client.send(request, stream=True)
-        except httpx.TimeoutException:
-            raise
-        except (httpx.HTTPError, httpx.InvalidURL):
+            response = await self._client.send(method, path, body, headers, seconds=seconds, connect_seconds=connecting)
+        except ConnectionError:
             self._silent_since = None
             raise
         self._silent_since = None
@@ -157,14 +175,13 @@ def unreachable(fault: Exception) -> Unavailable:
     return Unavailable(f"the worker cannot be reached: {type(fault).__name__}")
 
 
-def worker_error(response: httpx.Response) -> ServiceError:
-    """The worker's 413, 422 and 429 as the caller's own; any other status means that it is unavailable."""
-    kind = _KINDS.get(response.status_code, "Unavailable")
-    return error_of(kind, _message(response), response.headers.get("Retry-After", ""))
+def worker_error(status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+    """The worker's 413, 422 and 429 as the caller's own; any other status means that it is unavailable.
 
-
-def _message(response: httpx.Response) -> str:
+    ``headers`` are by their names in lower case.
+    """
     try:
-        return str(response.json()["message"])
+        message = str(json.loads(body)["message"])
     except (ValueError, KeyError, TypeError):
-        return f"it responded with status {response.status_code}"
+        message = f"it responded with status {status}"
+    return error_of(_KINDS.get(status, "Unavailable"), message, headers.get("retry-after", ""))

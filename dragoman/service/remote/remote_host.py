@@ -13,10 +13,9 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing
+from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import Any
-
-import httpx
 
 from dragoman.engine.core.errors import Conflict, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
@@ -26,7 +25,8 @@ from dragoman.engine.models.generation import Generate, Generating, Prompted
 from dragoman.engine.models.queue.gathering import gather
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.reading import FindAnswers, JudgeStatement
-from dragoman.engine.models.tasks import Load, Score
+from dragoman.engine.models.tagging import TagTexts
+from dragoman.engine.models.tasks import Encode, Load, Score
 from dragoman.engine.models.translating import Translate
 from dragoman.engine.observability import tracing
 from dragoman.engine.observability.logs import request_id
@@ -42,6 +42,7 @@ from dragoman.service.remote.tasks import (
     Window,
     model_of,
 )
+from dragoman.service.remote.together import Entry, Together, fail, follow
 from dragoman.service.remote.wire import pack
 
 STARTING = "the service is starting"
@@ -53,7 +54,19 @@ _FAILED_SECONDS = 30.0
 """How long a model that could not be loaded is done without, where that is possible."""
 _ATTEMPTS = 3
 """How often a request is made to a worker that is started again: it may be the request that ends it."""
+_PACKED_AT_ONCE = 32
+"""Messages of at most so many items are made on the event loop, which is quicker than another thread."""
 Emit = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What queries have in common that go together."""
+
+    task: Any
+    caller: str | None
+    expected: str | None
+    headers: tuple[tuple[str, str], ...]
 
 
 class RemoteHost:
@@ -65,6 +78,7 @@ class RemoteHost:
         seconds: how long a request waits.
         silence_seconds: how long a worker may be silent before requests fail at once.
         end: ends the one worker that this process has started, which is started again where it ends by itself.
+        kill: kills it, where it has been silent for so long.
     """
 
     def __init__(
@@ -74,13 +88,16 @@ class RemoteHost:
         seconds: float,
         silence_seconds: float,
         end: Callable[[], object] | None = None,
+        kill: Callable[[], object] | None = None,
     ) -> None:
-        self._addresses, self._token, self._silence_seconds, self._end = addresses, token, silence_seconds, end
+        self._addresses, self._token, self._silence_seconds = addresses, token, silence_seconds
+        self._end, self._kill = end, kill
         self._seconds = seconds
         self._starting = Lock()
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connections: list[Connection] = []
+        self._together = Together(self._answer_together)
         self._described: dict[str, Described] = {}
         self._failed: dict[str, tuple[float, str]] = {}
 
@@ -188,22 +205,18 @@ class RemoteHost:
         if seconds is None and not background:
             seconds = wait_limit(self._seconds)
         described = None if isinstance(task, Score) else self._described.get(model_of(task) or "")
-        whose = caller()
-        asked = Asked(
-            task,
-            list(contents),
-            seconds,
-            background,
-            None if whose is None else str(whose),
-            None if described is None else described.mark,
-        )
+        whose = None if (holder := caller()) is None else str(holder)
+        mark = None if described is None else described.mark
         futures: list[Future[Any]] = [Future() for _ in contents]
-        headers = tracing.headers()
-        if identifier := request_id.get():
-            headers["X-Request-Id"] = identifier
-        answering = asyncio.run_coroutine_threadsafe(self._answer(asked, futures, headers, emit), loop)
-        for future in futures:
-            future.add_done_callback(lambda _: all(each.cancelled() for each in futures) and answering.cancel())
+        headers, request = tracing.headers(), request_id.get() or None
+        if _is_query(task) and len(contents) == 1 and seconds is not None and not background:
+            kind = _Kind(task, whose, mark, tuple(headers.items()))
+            loop.call_soon_threadsafe(self._together.add, kind, Entry(contents[0], futures[0], seconds, request))
+            return futures
+        asked = Asked(task, list(contents), seconds, background, whose, mark)
+        if request:
+            headers["X-Request-Id"] = request
+        loop.call_soon_threadsafe(self._begin, asked, futures, headers, emit)
         return futures
 
     def check_ready(self) -> None:
@@ -260,7 +273,9 @@ class RemoteHost:
             if self._closed:
                 raise Unavailable("the service is stopping")
             if self._loop is None:
-                self._connections = [Connection(url, self._token, self._silence_seconds) for url in self._addresses()]
+                self._connections = [
+                    Connection(url, self._token, self._silence_seconds, self._kill) for url in self._addresses()
+                ]
                 self._loop = asyncio.new_event_loop()
                 Thread(target=self._loop.run_forever, name="dragoman-remote-models", daemon=True).start()
             return self._loop
@@ -277,20 +292,32 @@ class RemoteHost:
             self._failed.pop(model, None)
             described.set_result(self._described[model].info)
 
+    def _begin(self, asked: Asked, futures: Sequence[Future[Any]], headers: dict[str, str], emit: Emit | None) -> None:
+        answering = asyncio.get_running_loop().create_task(self._answer(asked, futures, headers, emit))
+        follow(answering, futures)
+
+    async def _answer_together(self, kind: _Kind, entries: Sequence[Entry]) -> None:
+        """Set the futures of queries that go together, each of whose askers waits for it by a clock of its own."""
+        contents, seconds = [entry.content for entry in entries], max(entry.seconds for entry in entries)
+        asked = Asked(kind.task, contents, seconds, False, kind.caller, kind.expected)
+        headers = dict(kind.headers)
+        if entries[0].request:
+            headers["X-Request-Id"] = entries[0].request
+        await self._answer(asked, [entry.future for entry in entries], headers, None)
+
     async def _answer(
         self, asked: Asked, futures: Sequence[Future[Any]], headers: dict[str, str], emit: Emit | None
     ) -> None:
         """Set the futures as a worker's answers come; every one is done in the end."""
         fault: Exception = Unavailable("the service is stopping")
         try:
-            message = await asyncio.to_thread(pack, asked) if len(futures) > 1 else pack(asked)
+            large = len(futures) > _PACKED_AT_ONCE
+            message = await asyncio.to_thread(pack, asked) if large else pack(asked)
             fault = await self._try_workers(asked, message, futures, headers, emit)
         except Exception as failed:
             fault = failed
         finally:
-            for future in futures:
-                if not future.done() and future.set_running_or_notify_cancel():
-                    future.set_exception(fault)
+            fail(futures, fault)
 
     async def _try_workers(
         self, asked: Asked, message: bytes, futures: Sequence[Future[Any]], headers: dict[str, str], emit: Emit | None
@@ -311,7 +338,7 @@ class RemoteHost:
                 self._described.clear()  # a restarted worker may hold another model
                 if emitted or not self._list_candidates(tried):
                     return unreachable(gone)
-            except (httpx.HTTPError, httpx.InvalidURL) as failed:
+            except TimeoutError as failed:
                 return unreachable(failed)
             except Conflict as changed:
                 self._described.pop(model_of(asked.task) or "", None)
@@ -339,9 +366,15 @@ class RemoteHost:
             future.set_result(answer.content)
 
     async def _disconnect(self) -> None:
+        fail([entry.future for entry in self._together.stop()], Unavailable("the service is stopping"))
         under_way = asyncio.all_tasks() - {asyncio.current_task()}
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
         for connection in self._connections:
             await connection.close()
+
+
+def _is_query(task: Any) -> bool:
+    """Whether a search waits for it."""
+    return isinstance(task, Encode) or (isinstance(task, TagTexts) and task.query)

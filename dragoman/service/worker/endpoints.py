@@ -14,7 +14,8 @@ from importlib.metadata import version
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import PlainTextResponse, Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.engine.core.errors import ServiceError, Unauthorized
@@ -37,7 +38,7 @@ from dragoman.service.http.streaming import BodyStream
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.remote.computing import Begun, Computing
 from dragoman.service.remote.requests import read_request
-from dragoman.service.remote.tasks import MESSAGE_BYTES, MESSAGE_TYPE
+from dragoman.service.remote.tasks import MESSAGE_BYTES, MESSAGE_TYPE, Asked
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
@@ -66,20 +67,6 @@ class WorkerToken:
         await self.app(scope, receive, send)
 
 
-class _Answers(StreamingResponse):
-    """The answers of a request; what is left is cancelled with it, also where nobody has read any of them."""
-
-    def __init__(self, begun: Begun) -> None:
-        super().__init__(begun.frames(), media_type=MESSAGE_TYPE)
-        self._begun = begun
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._begun.cancel()
-
-
 class WorkerRuntime:
     """The parts of a worker process."""
 
@@ -92,23 +79,65 @@ class WorkerRuntime:
         self.metrics.watch(WorkerState(self.models.workers))
 
 
-@router.post("/v1/compute", response_class=StreamingResponse)
-async def compute(request: Request) -> Response:
-    """Compute the items of a request; their results follow as they come. The work ends when the client disconnects."""
-    runtime = _runtime(request)
-    check_media_type(request, (MESSAGE_TYPE,), f"a message of Dragoman (Content-Type: {MESSAGE_TYPE})")
-    memory: BodyMemory = request.app.state.memory
-    share = memory.share(None)
-    try:
-        message = await BodyStream(request).read(MESSAGE_BYTES, share)
-        large = len(message) > _READ_AT_ONCE
-        asked = await asyncio.to_thread(read_request, message) if large else read_request(message)
-    finally:
-        share.release()
-    if futures := runtime.computing.load(asked):
-        await wait_for_futures(futures, request, time.monotonic() + (asked.seconds or _LOAD_SECONDS))
-    begun = await runtime.computing.begin(asked)
-    return _Answers(begun)
+class Compute:
+    """``POST /v1/compute``: computes the items of a request; their results follow as they come.
+
+    It is an application of its own, as FastAPI's way to an endpoint takes longer than a query. The work ends when the
+    client disconnects.
+    """
+
+    def __init__(self, computing: Computing, memory: BodyMemory) -> None:
+        self._computing, self._memory = computing, memory
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = await self._read(Request(scope, receive))
+        if futures := self._computing.load(asked):
+            until = time.monotonic() + (asked.seconds or _LOAD_SECONDS)
+            await wait_for_futures(futures, Request(scope, receive), until)
+        begun = await self._computing.begin(asked)
+        leaving = asyncio.create_task(_cancel_with_client(begun, receive))
+        try:
+            await _send_answers(begun, send)
+        finally:
+            leaving.cancel()
+            begun.cancel()
+
+    async def _read(self, request: Request) -> Asked:
+        check_media_type(request, (MESSAGE_TYPE,), f"a message of Dragoman (Content-Type: {MESSAGE_TYPE})")
+        share = self._memory.share(None)
+        try:
+            message = await BodyStream(request).read(MESSAGE_BYTES, share)
+            large = len(message) > _READ_AT_ONCE
+            return await asyncio.to_thread(read_request, message) if large else read_request(message)
+        finally:
+            share.release()
+
+
+class _ComputeRoute(Route):
+    """The route of :class:`Compute`, which the request is counted and logged under."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child_scope = super().matches(scope)
+        return match, {**child_scope, "route": self}
+
+
+async def _cancel_with_client(begun: Begun, receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    begun.cancel()
+
+
+async def _send_answers(begun: Begun, send: Send) -> None:
+    """Send the answers in parts as they come, or, where all come at once, as a body with its length."""
+    part = await begun.next()
+    headers = [(b"content-type", MESSAGE_TYPE.encode())]
+    if begun.ended:
+        headers.append((b"content-length", str(len(part)).encode()))
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    while not begun.ended:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+        part = await begun.next()
+    await send({"type": "http.response.body", "body": part})
 
 
 @router.get("/healthz")
@@ -165,6 +194,8 @@ def create_worker_app(settings: Settings, stored_precision: str | None = None, *
     app.state.runtime, app.state.metrics = runtime, runtime.metrics
     app.state.settings, app.state.draining = settings, False
     app.state.memory = BodyMemory(settings.requests.bodies_bytes, MemoryBreaker(settings.server.memory_bytes))
+    compute = Compute(runtime.computing, app.state.memory)
+    app.router.routes.append(_ComputeRoute("/v1/compute", compute, methods=["POST"]))
     app.include_router(router)
     errors.install(app, [router])
     app.add_middleware(HeadAsGet)

@@ -170,7 +170,7 @@ def test_a_worker_that_gets_on_is_asked_however_long_requests_take(
 
 @pytest.mark.parametrize(("told", "passed_on"), [("17", "17"), ("soon", "1"), (None, "1")])
 def test_when_a_full_worker_says_to_come_again_is_passed_on(told: str | None, passed_on: str) -> None:
-    fault = worker_error(httpx.Response(429, json={"message": "full"}, headers={"Retry-After": told} if told else {}))
+    fault = worker_error(429, {"retry-after": told} if told else {}, b'{"message": "full"}')
     assert (str(fault), fault.headers["Retry-After"]) == ("worker: full", passed_on)
 
 
