@@ -26,6 +26,7 @@ _MARK = b"DRG1"
 _START = struct.Struct("<4sI")
 _LENGTH = struct.Struct("<Q")
 _ALIGNED = 8
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 _DTYPES = ("<f2", "<f4", "<f8", "|u1", "|i1", "<i4", "<i8", "|b1")
 _KIND, _FIELDS, _ARRAY = "@", "f", "#"
 _MODELS = "dragoman.engine.models."
@@ -131,7 +132,7 @@ def pack(content: Any) -> bytes:
     arrays: list[Array] = []
     tree = _tree(content, arrays)
     described = [[array.dtype.str, list(array.shape)] for array in arrays]
-    header = json.dumps([tree, described], separators=(",", ":")).encode()
+    header = _ENCODER.encode([tree, described]).encode()
     parts = [_START.pack(_MARK, len(header)), header]
     size = len(parts[0]) + len(header)
     for array in arrays:

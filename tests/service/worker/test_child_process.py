@@ -9,9 +9,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dragoman.engine.models.queue.gathering import gather
+from dragoman.engine.models.tasks import Encode
+from dragoman.engine.settings import Settings
+from dragoman.service.remote.child_process import ChildProcess
+from dragoman.service.remote.remote_host import RemoteHost
 from tests.service.qa.test_endpoints import write_documents
+from tests.support.backbones import tiny_veco
 from tests.support.serving import Server, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
@@ -107,3 +114,20 @@ def test_a_worker_that_hangs_ends_with_its_parent_all_the_same(tmp_path: Path) -
     finally:
         running.kill()
     wait_for(lambda: not runs(child))
+
+
+def test_a_child_that_hangs_is_killed_and_what_was_asked_of_it_is_answered_by_the_next(tmp_path: Path) -> None:
+    encoder = str(tiny_veco(tmp_path / "encoder"))
+    child = ChildProcess(Settings.load(data_dir=tmp_path, encoder=encoder, encoder_precision="float32"), lambda: None)
+    host = RemoteHost(lambda: [child.start()], None, 60.0, 4.0, child.close, child.kill)
+    try:
+        (before,) = gather(host.submit(Encode(), ["Vulkan"]), 60)
+        first = child.pid
+        assert first is not None
+        os.kill(first, signal.SIGSTOP)
+        (after,) = gather(host.submit(Encode(), ["Vulkan"]), 60)
+        assert np.array_equal(before.vector, after.vector)
+        assert child.pid != first
+        assert not runs(first)
+    finally:
+        host.close()
