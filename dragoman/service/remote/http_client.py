@@ -50,7 +50,7 @@ class HttpClient:
         host = self._url.netloc.rpartition("@")[2]
         host = host if host.isascii() else host.encode("idna").decode()
         self._head = "".join(f"{name}: {text}\r\n" for name, text in {"Host": host, **headers}.items())
-        self._kept: list[_Channel] = []
+        self._idle: list[_Channel] = []
         self._tls: ssl.SSLContext | None = None
 
     async def send(
@@ -73,7 +73,7 @@ class HttpClient:
         """
         lines = "".join(f"{name}: {text}\r\n" for name, text in (headers or {}).items())
         head = f"{method} {self._url.path}{path} HTTP/1.1\r\n{self._head}{lines}Content-Length: {len(body)}\r\n\r\n"
-        channel = self._take_kept() or await self._connect(connect_seconds or seconds)
+        channel = self._take_idle() or await self._connect(connect_seconds or seconds)
         try:
             channel.send(head.encode("latin-1"), body)
             return Response(self, channel, await channel.head(seconds), seconds)
@@ -83,22 +83,22 @@ class HttpClient:
 
     def keep(self, channel: _Channel) -> None:
         """Keep a connection for a next request, if it can be used again."""
-        if channel.reusable and len(self._kept) < _KEPT:
-            channel.kept_at = time.monotonic()
-            self._kept.append(channel)
+        if channel.reusable and len(self._idle) < _KEPT:
+            channel.idle_since = time.monotonic()
+            self._idle.append(channel)
         else:
             channel.abort()
 
     def close(self) -> None:
         """Close all connections that are kept."""
-        while self._kept:
-            self._kept.pop().abort()
+        while self._idle:
+            self._idle.pop().abort()
 
-    def _take_kept(self) -> _Channel | None:
+    def _take_idle(self) -> _Channel | None:
         oldest = time.monotonic() - _KEPT_SECONDS
-        while self._kept:
-            channel = self._kept.pop()
-            if channel.reusable and channel.kept_at > oldest:
+        while self._idle:
+            channel = self._idle.pop()
+            if channel.reusable and channel.idle_since > oldest:
                 return channel
             channel.abort()
         return None
@@ -157,7 +157,7 @@ class _Channel(asyncio.Protocol):
     """A connection, which has one request at a time."""
 
     def __init__(self) -> None:
-        self.kept_at = 0.0
+        self.idle_since = 0.0
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._reader: ResponseReader | None = None
@@ -203,12 +203,12 @@ class _Channel(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, received: bytes) -> None:
         if self._reader is None or self._fault is not None:
             self._fail(ProtocolError("a response that nobody asked for"))
             return
         try:
-            self._parts.extend(self._reader.take(data))
+            self._parts.extend(self._reader.take(received))
         except ProtocolError as fault:
             self._fail(fault)
         self._wake()

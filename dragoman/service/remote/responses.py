@@ -44,13 +44,13 @@ class ResponseReader:
         self._left = 0
         self._read: Callable[[list[bytes]], bool] = self._read_head
 
-    def take(self, data: bytes) -> list[bytes]:
-        """The parts of the body that are among these data.
+    def take(self, received: bytes) -> list[bytes]:
+        """The parts of the body that are among what was received.
 
         Raises:
-            ProtocolError: they are no response.
+            ProtocolError: it is no response.
         """
-        self._buffer += data
+        self._buffer += received
         parts: list[bytes] = []
         while not self.ended and self._read(parts):
             pass
