@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
+from dragoman.engine.core.memory import return_freed
 from dragoman.engine.observability.tracing import export_spans
 from dragoman.engine.settings import DATABASE, Settings
 from dragoman.service.http.connections.last_timer import LastTimer
@@ -223,7 +224,9 @@ def _run(
         opened.enter_context(export_spans(settings, name))
 
         def announce() -> None:
+            gc.collect()  # or what the start has left in circles would stay for ever
             gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
+            return_freed()
             if ready:
                 ready(address)  # of a socket that a signal may have closed by now
 
