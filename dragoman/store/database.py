@@ -17,7 +17,6 @@ from sqlalchemy import (
     Executable,
     MetaData,
     PrimaryKeyConstraint,
-    Row,
     String,
     Table,
     create_engine,
@@ -82,7 +81,7 @@ class Store:
         with Session(self._reader, expire_on_commit=False) as session:
             yield session
 
-    def rows(self, statement: Executable, parameters: Mapping[str, Any]) -> Sequence[Row[Any]]:
+    def rows(self, statement: Executable, parameters: Mapping[str, Any]) -> Sequence[Any]:
         """What one statement reads. It costs a third of a session, which searches would open several of."""
         with self._reader.connect() as connection:
             return connection.execute(statement, parameters).all()

@@ -257,7 +257,8 @@ def _placed_words(text: str, language: str, segment: Segmenter | None, plain: bo
                 inside = ((fold(text[first:last], language), first, last) for first, last in spans)
                 words += (placed for placed in inside if placed[0])
             else:
-                words += _of_match(text, *match.span(), language, capitals, known)
+                start, end = match.span()
+                words += _of_match(text, start, end, language, capitals, known)
     return words
 
 

@@ -56,17 +56,7 @@ logger = logging.getLogger("dragoman")
 _FOLLOW_SECONDS = 2.0
 """How long a deletion, or a change of metadata, waits for the right to write to the index."""
 
-_INFO: Any = select(
-    Collection.id,
-    Collection.name,
-    Collection.language,
-    Collection.description,
-    Collection.document_count,
-    Collection.generation,
-    Collection.entities,
-    Collection.shards,
-    Collection.created_at,
-)
+_INFO: Any = select(Collection.__table__)
 _ALL = _INFO.order_by(Collection.name)
 _NAMED = _INFO.where(Collection.name.in_(bindparam("names", expanding=True)))
 
