@@ -243,29 +243,29 @@ def placed_words(text: str, language: str, segment: Segmenter | None = None) -> 
 
 def _placed_words(text: str, language: str, segment: Segmenter | None, plain: bool) -> list[PlacedWord]:
     capitals = _all_capitals(text)
-    known: dict[str, str] = {} if capitals else _KNOWN.setdefault(language, {})
-    if len(known) >= _KNOWN_WORDS:
-        known = _KNOWN[language] = {}
+    learnt: dict[str, str] = {} if capitals else _KNOWN.setdefault(language, {})
+    if len(learnt) >= _KNOWN_WORDS:
+        learnt = _KNOWN[language] = {}
     words: list[PlacedWord] = []
     matches = _PLAIN_WORD.finditer(text) if plain else _WORD.finditer(text)
     while some := list(islice(matches, _CHECKED_EVERY)):
         check()
         for match in some:
-            if match.lastindex is None and (word := known.get(match[0])) is not None:
+            if match.lastindex is None and (word := learnt.get(match[0])) is not None:
                 words.append((word, *match.span()))
             elif match.lastindex is not None and (spans := _inner_spans(match, plain, language, segment)) is not None:
                 inside = ((fold(text[first:last], language), first, last) for first, last in spans)
                 words += (placed for placed in inside if placed[0])
             else:
                 start, end = match.span()
-                words += _of_match(text, start, end, language, capitals, known)
+                words += _of_match(text, start, end, language, capitals, learnt)
     return words
 
 
 def _of_match(
-    text: str, start: int, end: int, language: str, all_capitals: bool, known: dict[str, str]
+    text: str, start: int, end: int, language: str, all_capitals: bool, learnt: dict[str, str]
 ) -> Iterator[PlacedWord]:
-    """The words of a match; ``known`` learns one that is the same in every text."""
+    """The words of a match; ``learnt`` learns one that is the same in every text."""
     surface = text[start:end]
     word = fold(surface, language)
     function = folded_function_words(language)
@@ -279,7 +279,7 @@ def _of_match(
         if word in function:
             word = _as_written(surface, word, language, all_capitals)
         if len(surface) <= _KNOWN_LENGTH:
-            known[surface] = word
+            learnt[surface] = word
         yield word, start, end
 
 
