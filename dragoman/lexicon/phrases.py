@@ -30,6 +30,9 @@ def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozen
 def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int] | None = None) -> Iterator[Token]:
     """The query's words, with the longest phrases of ``glossaries``, or of all tables, joined into one token each."""
     content = [token for token in tokens if token.term]
+    if table is None or (glossaries is not None and not glossaries):
+        yield from content
+        return
     position = 0
     while position < len(content):
         check()
@@ -49,9 +52,7 @@ def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[i
         position += length
 
 
-def _phrase_length(words: Sequence[Token], table: Lookup | None, glossaries: frozenset[int] | None) -> int:
-    if table is None or (glossaries is not None and not glossaries):
-        return 1
+def _phrase_length(words: Sequence[Token], table: Lookup, glossaries: frozenset[int] | None) -> int:
     for length in range(len(words), 1, -1):
         entries = table.translations(" ".join(token.term for token in words[:length]))
         if any(glossaries is None or entry.origin in glossaries for entry in entries):

@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dragoman.lexicon.text.tokens import Analysis, Token
+
+_KEPT = 250_000
+"""Characters of the texts whose words are kept: about 10 MB."""
+
+
+class RecentWords:
+    """The words of the texts that were asked for last: a document is a hit of many queries. Thread-safe.
+
+    Words follow from the text and its language alone, so that they need not be forgotten when a document changes.
+    """
+
+    def __init__(self, characters: int = _KEPT) -> None:
+        self._characters = self._left = characters
+        self._texts: dict[tuple[str, str], list[Token]] = {}
+        self._lock = threading.Lock()
+
+    def tokens(self, text: str, analysis: Analysis) -> list[Token]:
+        """The words of ``text``, which nobody may change."""
+        key = (analysis.language, text)
+        with self._lock:
+            tokens = self._texts.pop(key, None)
+            if tokens is not None:
+                self._texts[key] = tokens
+                return tokens
+        tokens = analysis.tokens(text)
+        if len(text) <= self._characters:
+            with self._lock:
+                if self._texts.setdefault(key, tokens) is tokens:
+                    self._left -= len(text)
+                while self._left < 0:
+                    oldest = next(iter(self._texts))
+                    self._left += len(oldest[1])
+                    del self._texts[oldest]
+        return tokens
 
 
 @dataclass(frozen=True)
@@ -15,11 +50,19 @@ class AnalysedText:
     text: str
     language: str
     analysis: Callable[[str], Analysis] = field(repr=False)
+    recent: RecentWords | None = field(default=None, repr=False, compare=False)
+    """Where its words are looked for, and kept."""
 
     @property
     def tokens(self) -> list[Token]:
         """Its words in order."""
         tokens: list[Token] | None = self.__dict__.get("_tokens")
         if tokens is None:  # no cached_property: that of Python 3.11 analyses all texts of all threads one by one
-            tokens = self.__dict__["_tokens"] = self.analysis(self.language).tokens(self.text)
+            analysis = self.analysis(self.language)
+            tokens = self.recent.tokens(self.text, analysis) if self.recent is not None else analysis.tokens(self.text)
+            self.__dict__["_tokens"] = tokens
         return tokens
+
+    def without_words(self) -> AnalysedText:
+        """The same text without its words, which are many."""
+        return AnalysedText(self.text, self.language, self.analysis, self.recent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
@@ -17,10 +18,13 @@ from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import ActiveVersion, PivotView, View
 from dragoman.indexes.analysis.languages import analyser
 from dragoman.lexicon.query import TermGroup
-from dragoman.lexicon.table.table import Entry
+from dragoman.lexicon.table.table import Entry, Lookup
 
 MOST_SHOWN = 5_000
 """The translations in one answer."""
+_CACHED_WORDS = 2_000
+_BEST: WeakKeyDictionary[Lookup, dict[tuple[str, str, frozenset[int]], list[TermTranslation]]] = WeakKeyDictionary()
+"""For each table the translations that are shown of the words of recent queries."""
 _CHECKED = 16
 """After so many words the deadline is asked for."""
 
@@ -149,11 +153,21 @@ def _best_translations(translated: Translated, view: View | PivotView, group: Te
             entry for entry in entries_of_query_word if " " not in entry.term or analyser(translated.language).syllables
         ]
         return [_term(translated, entry) for entry in searched[:BEST]]
-    word_entries = view.surface.translations(group.query_word, best=BEST)
-    if any(alternative.origin in view.glossaries for alternative in group.alternatives):
-        word_entries = [entry for entry in word_entries if entry.origin in view.glossaries]
-    entries = word_entries or view.analysed.translations(group.query_term, best=BEST)
-    return [_term(translated, entry) for entry in entries]
+    glossaries = view.glossaries
+    if glossaries and all(alternative.origin not in glossaries for alternative in group.alternatives):
+        glossaries = frozenset()
+    cache = _BEST.setdefault(view.surface, {})
+    key = (group.query_word, group.query_term, glossaries)
+    best = cache.get(key)
+    if best is None:
+        if len(cache) >= _CACHED_WORDS:
+            cache.clear()
+        entries = view.surface.translations(group.query_word, best=BEST)
+        if glossaries:
+            entries = [entry for entry in entries if entry.origin in glossaries]
+        entries = entries or view.analysed.translations(group.query_term, best=BEST)
+        best = cache[key] = [_term(translated, entry) for entry in entries]
+    return best
 
 
 def _term(translated: Translated, entry: Entry) -> TermTranslation:

@@ -70,6 +70,8 @@ class EntityStage:
     def add(self, retrieval: Retrieval) -> None:
         """Add the names of documents to their hits, in collections with entities; of long documents the first ones."""
         chosen = [document for document in retrieval.documents if document.collection.entities]
+        if not chosen:
+            return
         names = self._entities.mentions([document.key for document in chosen])
         for document in check_each(chosen):
             hit, stored = document.hit, document.stored

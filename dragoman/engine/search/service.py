@@ -24,7 +24,7 @@ from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import span
-from dragoman.engine.query.analysed_text import AnalysedText
+from dragoman.engine.query.analysed_text import AnalysedText, RecentWords
 from dragoman.engine.query.description import describe, foreign_words, undecided_message, unknown_everywhere
 from dragoman.engine.query.language import FALLBACK, Detection, detect
 from dragoman.engine.query.readers import readers_of
@@ -79,6 +79,7 @@ class Search:
         self._collections = collections
         self._registry = registry
         self._analysis = analysis
+        self._words = RecentWords()
         self._settings = settings
         self._metrics = metrics
         self._first_stage = FirstStage(indexes, analysis)
@@ -297,9 +298,8 @@ class Search:
                 if document.collection_ranking is None:
                     continue
                 document.passage = None
-            document.whole = AnalysedText(
-                indexed_text(document.stored.title, document.stored.text), document.stored.language, self._analysis
-            )
+            text = indexed_text(document.stored.title, document.stored.text)
+            document.whole = AnalysedText(text, document.stored.language, self._analysis, self._words)
             readable.append(document)
         retrieval.documents = readable
 

@@ -53,6 +53,8 @@ class Snapshot:
 
     def missing(self, source: str, target: str) -> Unserved | None:
         """The unserved active versions between two languages, or on the way by another language; else None."""
+        if not self.unserved:
+            return None
         for pair in ((source, target), *self._route(source, target)):
             unserved = self.unserved.get((min(pair), max(pair)))
             if unserved is not None:

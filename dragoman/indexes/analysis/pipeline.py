@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
@@ -21,7 +21,17 @@ from dragoman.lexicon.text.folding import IGNORABLE, OFTEN_WITHOUT_MARKS
 from dragoman.lexicon.text.function_words import folded_function_words, function_words
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import Segmenter
-from dragoman.lexicon.text.tokens import PART, PlainAnalysis, Token, fold, is_elided, word_forms, words
+from dragoman.lexicon.text.tokens import (
+    PART,
+    PlacedWord,
+    PlainAnalysis,
+    Token,
+    fold,
+    is_elided,
+    placed_words,
+    word_forms,
+    words,
+)
 
 __all__ = ["LONGEST_WORD", "Entry", "WordAnalysis", "analysis"]
 
@@ -51,6 +61,7 @@ _WAIT_SECONDS = 0.1
 """How many words are stemmed at a time, and how long others wait before they look at their deadlines."""
 _UNSPACED = "\u0e00"
 """Letters of scripts that are written without spaces come from here on."""
+_new = tuple.__new__
 _SEQUENCE_OF = 12
 """The longest word of which it is tried whether a text has it as two."""
 
@@ -108,20 +119,18 @@ class WordAnalysis:
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens of ``text`` in order; elided words have an empty term."""
-        word_tokens = words(text, self.language, self._segment)
-        entries = self._recent
+        placed = placed_words(text, self.language, self._segment)
         try:
-            tokens = [_token(token, entries[token.word]) for token in word_tokens]
+            tokens = _tokens(placed, self._recent)
         except KeyError:
-            entries = self._entries({token.word for token in word_tokens})
-            tokens = [_token(token, entries[token.word]) for token in word_tokens]
+            tokens = _tokens(placed, self._entries({word for word, _, _ in placed}))
         return self._with_gaps(text, tokens) if self._continued is not None else tokens
 
     def batch(self, texts: Sequence[str]) -> list[list[Token]]:
         """The :meth:`tokens` of each text; all uncached words go to Lucene in one call."""
-        token_lists = [words(text, self.language, self._segment) for text in texts]
-        entries = self._entries({token.word for tokens in token_lists for token in tokens})
-        return [[_token(token, entries[token.word]) for token in tokens] for tokens in token_lists]
+        placed_lists = [placed_words(text, self.language, self._segment) for text in texts]
+        entries = self._entries({word for placed in placed_lists for word, _, _ in placed})
+        return [_tokens(placed, entries) for placed in placed_lists]
 
     def analyse_texts(self, texts: Sequence[str]) -> list[tuple[list[str], list[Entry]]]:
         """Each text's folded words and their terms, without elided words, as in :meth:`tokens`.
@@ -250,10 +259,15 @@ class WordAnalysis:
         return self._stemmer.terms(words)
 
 
-def _token(token: Token, entry: Entry) -> Token:
-    if entry.term == token.term and not entry.further and len(token.word) <= LONGEST_WORD:
-        return token
-    return Token(token.word[:LONGEST_WORD], entry.term, token.start, token.end, entry.further)
+def _tokens(placed: Sequence[PlacedWord], entries: Mapping[str, Entry]) -> list[Token]:
+    """
+    Raises:
+        KeyError: a word has no entry.
+    """
+    return [
+        _new(Token, (word[:LONGEST_WORD], (entry := entries[word]).term, start, end, entry.further, False))
+        for word, start, end in placed
+    ]
 
 
 _analyses: dict[str, WordAnalysis] = {}

@@ -19,7 +19,6 @@ from dragoman.lexicon.text.folding import (
     IGNORABLE,
     NUMBER_SEPARATORS,
     fold,
-    folded_words,
     grouped_number,
     ungrouped_digits,
 )
@@ -40,6 +39,7 @@ __all__ = [
     "fold_term",
     "is_elided",
     "other_keys",
+    "placed_words",
     "word_forms",
     "words",
 ]
@@ -53,6 +53,10 @@ _LONGEST_KEPT = 128
 _NO_LETTERS = regex.compile(rf"[.．{IGNORABLE}]")
 _ACCENTED = regex.compile(r"[\p{Latin}\p{Greek}]+")
 """The scripts whose accents tell a word from a function word; folding unifies other ones where spelling varies."""
+_KNOWN: dict[str, dict[str, str]] = {}
+"""For each language recent words as they stand in texts, and folded."""
+_KNOWN_WORDS = 16_384
+_KNOWN_LENGTH = 64
 _CHECKED_EVERY = 4096
 """Words after which the deadline is asked for."""
 
@@ -81,6 +85,11 @@ class Token(NamedTuple):
     """Further index terms at the same place: another stem, and the words in it after :data:`PART`."""
     apart: bool = False
     """Whether the word does not continue a sequence of words with the one before it, where sequences count."""
+
+
+PlacedWord = tuple[str, int, int]
+"""A folded word, and where it begins and ends in its text, in code points."""
+_new = tuple.__new__
 
 
 class Analysis(Protocol):
@@ -216,46 +225,62 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     :func:`~dragoman.lexicon.text.segmentation.by_character`). Compatibility forms are written out first (``CO₂``,
     ``½``; see :mod:`dragoman.lexicon.text.compatibility`).
     """
+    return [
+        _new(Token, (word, "" if word.endswith("'") else word, start, end, (), False))
+        for word, start, end in placed_words(text, language, segment)
+    ]
+
+
+def placed_words(text: str, language: str, segment: Segmenter | None = None) -> list[PlacedWord]:
+    """The folded words of :func:`words`, and where each begins and ends: for whoever makes tokens of its own."""
     plain = _PLAIN_TEXT.fullmatch(text) is not None
     if not plain and (written := write_out(text)) is not None:
         whole, begins, ends = written
-        tokens = _words(whole, language, segment, plain=False)
-        return [token._replace(start=begins[token.start], end=ends[token.end - 1]) for token in tokens]
-    return _words(text, language, segment, plain)
+        placed = _placed_words(whole, language, segment, plain=False)
+        return [(word, begins[start], ends[end - 1]) for word, start, end in placed]
+    return _placed_words(text, language, segment, plain)
 
 
-def _words(text: str, language: str, segment: Segmenter | None, plain: bool) -> list[Token]:
-    cache = folded_words(language)
-    function = folded_function_words(language)
+def _placed_words(text: str, language: str, segment: Segmenter | None, plain: bool) -> list[PlacedWord]:
     capitals = _all_capitals(text)
-    cut = language in _CUT_AT_APOSTROPHE
-    elided = _ELIDED.get(language, frozenset())
-    tokens: list[Token] = []
+    learnt: dict[str, str] = {} if capitals else _KNOWN.setdefault(language, {})
+    if len(learnt) >= _KNOWN_WORDS:
+        learnt = _KNOWN[language] = {}
+    words: list[PlacedWord] = []
     matches = _PLAIN_WORD.finditer(text) if plain else _WORD.finditer(text)
     while some := list(islice(matches, _CHECKED_EVERY)):
         check()
         for match in some:
-            start, end = match.span()
-            if match.lastindex is not None and (spans := _inner_spans(match, plain, language, segment)) is not None:
-                for first, last in spans:
-                    surface = text[first:last]
-                    word = cache.get(surface) or fold(surface, language)
-                    if word:
-                        tokens.append(Token(word, word, first, last))
-                continue
-            surface = match[0]
-            word = cache.get(surface) or fold(surface, language)
-            if cut and ("'" in word or word in elided):
-                for first, last in _without_apostrophes(text, start, end, language):
-                    word = fold(text[first:last], language)
-                    if word in function:
-                        word = _as_written(text[first:last], word, language, capitals)
-                    tokens.append(Token(word, "" if is_elided(word) else word, first, last))
-            elif word:
-                if word in function:
-                    word = _as_written(surface, word, language, capitals)
-                tokens.append(Token(word, word, start, end))
-    return tokens
+            if match.lastindex is None and (word := learnt.get(match[0])) is not None:
+                words.append((word, *match.span()))
+            elif match.lastindex is not None and (spans := _inner_spans(match, plain, language, segment)) is not None:
+                inside = ((fold(text[first:last], language), first, last) for first, last in spans)
+                words += (placed for placed in inside if placed[0])
+            else:
+                start, end = match.span()
+                words += _of_match(text, start, end, language, capitals, learnt)
+    return words
+
+
+def _of_match(
+    text: str, start: int, end: int, language: str, all_capitals: bool, learnt: dict[str, str]
+) -> Iterator[PlacedWord]:
+    """The words of a match; ``learnt`` learns one that is the same in every text."""
+    surface = text[start:end]
+    word = fold(surface, language)
+    function = folded_function_words(language)
+    if language in _CUT_AT_APOSTROPHE and ("'" in word or word in _ELIDED.get(language, ())):
+        for first, last in _without_apostrophes(text, start, end, language):
+            word = fold(text[first:last], language)
+            if word in function:
+                word = _as_written(text[first:last], word, language, all_capitals)
+            yield word, first, last
+    elif word:
+        if word in function:
+            word = _as_written(surface, word, language, all_capitals)
+        if len(surface) <= _KNOWN_LENGTH:
+            learnt[surface] = word
+        yield word, start, end
 
 
 def _all_capitals(text: str) -> bool:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Select, and_, delete, select
+from sqlalchemy import Row, and_, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -56,7 +56,9 @@ logger = logging.getLogger("dragoman")
 _FOLLOW_SECONDS = 2.0
 """How long a deletion, or a change of metadata, waits for the right to write to the index."""
 
-_ALL = select(Collection).order_by(Collection.name)
+_INFO: Any = select(Collection.__table__)
+_ALL = _INFO.order_by(Collection.name)
+_NAMED = _INFO.where(Collection.name.in_(bindparam("names", expanding=True)))
 
 
 class Collections:
@@ -125,7 +127,7 @@ class Collections:
 
     def all(self) -> list[CollectionInfo]:
         """All collections by name."""
-        return self._infos(_ALL)
+        return [self._info(row) for row in self._store.rows(_ALL, {})]
 
     def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
         """The collections of these names or aliases, in their order, each once; all for None.
@@ -137,7 +139,7 @@ class Collections:
             return self.all()
         distinct = list(dict.fromkeys(names))
         usable = [name for name in distinct if is_name(name)]
-        by_name = {info.name: info for info in self._infos(select(Collection).where(Collection.name.in_(usable)))}
+        by_name = {row.name: self._info(row) for row in self._store.rows(_NAMED, {"names": usable})}
         if missing := [name for name in usable if name not in by_name]:
             by_name |= self._infos_by_aliases(missing)
         for name in distinct:
@@ -391,15 +393,11 @@ class Collections:
         self._indexes.follower.drop(collection_id, uid)
         self._dense.follower.drop(collection_id, uid)
 
-    def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
-        with self._store.read() as session:
-            return [self._info(row) for row in session.scalars(chosen)]
-
     def _infos_by_aliases(self, names: Sequence[str]) -> dict[str, CollectionInfo]:
         with self._store.read() as session:
             return {alias: self._info(row) for alias, row in find_by_aliases(session, names).items()}
 
-    def _info(self, row: Collection) -> CollectionInfo:
+    def _info(self, row: Collection | Row[Any]) -> CollectionInfo:
         index = self._indexes.find(row.id)
         return CollectionInfo(
             key=row.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import delete, false, func, select, true, tuple_
+from sqlalchemy import bindparam, delete, false, func, select, true, tuple_
 from sqlalchemy.orm import Session
 
 from dragoman.deadline import check
@@ -48,14 +48,14 @@ DOCUMENT = select(Document.key, Document.generation, Document.language, Document
 _VERSION = select(Document.key, Document.generation, Document.deleted)
 _ORDER = (Document.generation, Document.key)
 
-_BEGINNINGS = select(
+_BEGINNINGS: Any = select(
     Document.key,
     Document.id,
     Document.language,
     Document.title,
     Document.generation,
     func.substr(Document.text, 1, BEGINNING + 1),
-).where(Document.deleted == false())
+).where(Document.key.in_(bindparam("keys", expanding=True)), Document.deleted == false())
 
 
 class StoredCollections(CollectionSource):
@@ -129,13 +129,12 @@ class StoredDocuments(StoredCollections, DocumentSource, TextSource):
     def texts(self, keys: Sequence[int]) -> dict[int, StoredText]:
         """Documents by their keys, each with the beginning of its text; deleted ones are left out."""
         texts: dict[int, StoredText] = {}
-        with self._store.read() as session:
-            for start in range(0, len(keys), _TEXTS_AT_ONCE):
-                check()
-                chosen = Document.key.in_(keys[start : start + _TEXTS_AT_ONCE])
-                for key, id, language, title, generation, text in session.execute(_BEGINNINGS.where(chosen)):
-                    complete = len(text) <= BEGINNING
-                    texts[key] = StoredText(key, id, language, title, generation, text[:BEGINNING], complete, self)
+        for start in range(0, len(keys), _TEXTS_AT_ONCE):
+            check()
+            rows = self._store.rows(_BEGINNINGS, {"keys": keys[start : start + _TEXTS_AT_ONCE]})
+            for key, id, language, title, generation, text in rows:
+                complete = len(text) <= BEGINNING
+                texts[key] = StoredText(key, id, language, title, generation, text[:BEGINNING], complete, self)
         return texts
 
     def text_length(self, key: int, generation: int) -> int:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from threading import Barrier, Thread
 from typing import Any
 
-from dragoman.engine.query.analysed_text import AnalysedText
-from dragoman.lexicon.text.tokens import PlainAnalysis
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.engine.query.analysed_text import AnalysedText, RecentWords
+from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 
 
 def test_a_text_is_analysed_once() -> None:
@@ -38,3 +41,37 @@ def test_no_text_waits_for_the_analysis_of_another() -> None:
     for thread in threads:
         thread.join()
     assert sorted(found) == ["ash", "smoke"]
+
+
+class Noted:
+    """An analysis that notes what it was asked."""
+
+    fingerprint = "noted"
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.plain = PlainAnalysis(language)
+        self.asked: list[str] = []
+
+    def tokens(self, text: str) -> list[Token]:
+        self.asked.append(text)
+        return self.plain.tokens(text)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["en", "fr"]), st.text("l' eau", max_size=8)), max_size=40))
+def test_kept_words_are_those_of_the_text_in_its_language(asked: list[tuple[str, str]]) -> None:
+    recent = RecentWords(characters=20)
+    analyses = {language: Noted(language) for language in ("en", "fr")}
+    for language, text in asked:
+        before = len(analyses[language].asked)
+        analysed = AnalysedText(text, language, analyses.__getitem__, recent)
+        assert analysed.tokens == PlainAnalysis(language).tokens(text)
+        assert recent.tokens(text, analyses[language]) is analysed.tokens
+        assert len(analyses[language].asked) <= before + 1
+
+
+def test_the_texts_that_were_asked_for_last_are_kept() -> None:
+    recent, analysis = RecentWords(characters=10), Noted("en")
+    for text in ("ash", "smoke", "ash", "fire", "ash", "smoke", "longer than all", "smoke"):
+        recent.tokens(text, analysis)
+    assert analysis.asked == ["ash", "smoke", "fire", "smoke", "longer than all"]

@@ -5,8 +5,10 @@ A text up to a limit is analysed whole. Of a longer one, only the places that ar
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 import regex
@@ -85,7 +87,7 @@ class Evidence:
         self._evidence = _as_evidence(ranking.translated)
         self._matcher = Matcher(self._evidence, self._form, statistics.frequencies)
         self._found_keys: list[Key] | None = None
-        self._importance = [group.weight * rarity(group, statistics, query.method != "smt") for group in query.groups]
+        self._found_importance: list[float] | None = None
 
     def of(self, document: RankedDocument, explained: bool) -> Shown:
         """That in a document; the window has the sentence that dense search found, and the best matches beside it.
@@ -104,13 +106,26 @@ class Evidence:
             self._found_keys = keys_of(translated, self._statistics.frequencies, self._importance)
         return self._found_keys
 
+    @property
+    def _importance(self) -> list[float]:
+        """What a match of each query term is worth; a short text shows all of them in any case."""
+        if self._found_importance is None:
+            query = self._translated.query
+            self._found_importance = [
+                group.weight * rarity(group, self._statistics, query.method != "smt") for group in query.groups
+            ]
+        return self._found_importance
+
     def _of_whole(self, document: RankedDocument, explained: bool) -> Shown:
         title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
-        text_tokens = _after(tokens, len(document.whole.text) - len(text))
-        matches = self._matcher.matches(text_tokens)
-        window = best_window(text, text_tokens, matches, self._importance, around=_around(document))
+        before = len(document.whole.text) - len(text)
+        first = bisect_left(tokens, before, key=attrgetter("start")) if before else 0
+        text_tokens = tokens[first:]
+        matches = self._matcher.matches(text_tokens, before)
+        importance = self._importance if len(text) > SNIPPET_LENGTH else ()
+        window = best_window(text, text_tokens, matches, importance, around=_around(document), before=before)
         shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
-        in_title = self._matcher.matches([token for token in tokens if token.end <= len(title)])
+        in_title = self._matcher.matches(tokens[:first])
         shown.highlights = [
             *self._highlights("title", title, 0, in_title, shown),
             *self._highlights("text", text, 0, inside(matches, window), shown),
@@ -255,15 +270,6 @@ def _cut_after(text: str, start: int) -> tuple[int, bool]:
         border.start() for border in _SPACE.finditer(text, low)
     ]
     return (ends[-1], False) if ends else (len(text), True)
-
-
-def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:
-    """The tokens from ``start`` on, with offsets relative to it."""
-    if not start:
-        return tokens
-    return [
-        token._replace(start=token.start - start, end=token.end - start) for token in tokens if token.start >= start
-    ]
 
 
 def _as_evidence(translated: Translated) -> TranslatedQuery:

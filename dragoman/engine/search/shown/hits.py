@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
@@ -66,7 +64,7 @@ def _show(retrieval: Retrieval, document: RankedDocument, evidence: Evidence | N
         if evidence is None and document.stored.complete and work.analyse(len(document.whole.text)):
             shown.tokens = document.whole.tokens
         document.words = _words(document, shown)
-    document.whole = replace(document.whole)  # without its words, which are many
+    document.whole = document.whole.without_words()
     return shown
 
 

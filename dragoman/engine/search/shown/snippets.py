@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
+from operator import attrgetter
+from typing import Literal, NamedTuple
 
 from dragoman.deadline import check_each
 from dragoman.lexicon.query import TranslatedQuery
@@ -20,12 +21,12 @@ SNIPPET_LENGTH = 400
 MOST_OF_A_WORD = 32
 """How many words of the query one document word is shown to match; the most probable ones."""
 
+_START, _END = attrgetter("start"), attrgetter("end")
 _FINALISTS = 32
 _REPEAT = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """The document word ``text[start:end]`` and the number of the query's term group that it matches."""
 
     start: int
@@ -70,11 +71,11 @@ class Matcher:
             self._sequences.setdefault(words[0], []).append(words)
         self._beginnings = self._alternatives.keys() | self._sequences.keys()
 
-    def matches(self, tokens: Sequence[Token]) -> list[Match]:
+    def matches(self, tokens: Sequence[Token], before: int = 0) -> list[Match]:
         """All pairs of a document word, or words, and a query word that translate each other, in text order.
 
         Pairs with the same document word are ordered by descending probability; one with the same query word is the
-        most probable.
+        most probable. The text begins at ``before`` in what the tokens are of.
         """
         matches: list[Match] = []
         for place in check_each(self._places(tokens), 100):
@@ -84,7 +85,7 @@ class Matcher:
                 for group, probability, origin in self._alternatives[term]:
                     if group not in answers or answers[group].probability < probability:
                         start, end = part_of(token, term) if last is token else (token.start, last.end)
-                        answers[group] = Match(start, end, group, probability, origin)
+                        answers[group] = Match(start - before, end - before, group, probability, origin)
             matches += sorted(answers.values(), key=lambda match: -match.probability)
         return matches
 
@@ -142,25 +143,27 @@ def best_window(
     importance: Sequence[float],
     length: int = SNIPPET_LENGTH,
     around: Window | None = None,
+    before: int = 0,
 ) -> Window:
     """The window of at most ``length`` code points with the most valuable matches, of those with all of ``around``.
 
     The value of a match is its probability times the importance of its group; further matches of a group in the same
     window count a tenth. The window starts at a sentence if one is near, never inside a word, and ends after a word.
-    Only a word longer than ``length`` is cut. Without matches it is the beginning of the text.
+    Only a word longer than ``length`` is cut. Without matches it is the beginning of the text, which begins at
+    ``before`` in what the tokens are of.
     """
     if len(text) <= length:
         return Window(0, len(text))
     if around is not None:
         low, high = _widen(around, matches, importance, length)
     elif not matches:
-        return Window(0, _end(text, tokens, 0, 0, length))
+        return Window(0, _end(text, tokens, 0, 0, length, before))
     else:
         matches = [match for match in matches if match.end - match.start <= length] or matches
         first, last = _densest(matches, importance, length)
         low, high = matches[first].start, max(match.end for match in matches[first : last + 1])
-    start = _start(text, tokens, low, length - (high - low))
-    return Window(start, _end(text, tokens, start, high, length))
+    start = _start(text, tokens, low, length - (high - low), before)
+    return Window(start, _end(text, tokens, start, high, length, before))
 
 
 def sentence_window(text: str, sentence: Span, length: int = SNIPPET_LENGTH) -> Window:
@@ -231,34 +234,33 @@ def _densest(matches: Sequence[Match], importance: Sequence[float], length: int)
     return first, last
 
 
-def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
+def _start(text: str, tokens: Sequence[Token], low: int, spare: int, before: int) -> int:
     """The start of a window whose first match starts at ``low``, at most ``spare`` before it."""
     if spare <= 0:
         return low
     if low <= spare // 2:
         return 0
-    starts = [token.start for token in tokens]
     sentences: list[int] = [end.end() for end in SENTENCE_END.finditer(text, max(low - spare, 0), low)]
     for sentence in reversed(sentences):
-        at = bisect_left(starts, sentence)
-        if at == 0 or tokens[at - 1].end <= sentence:
+        at = bisect_left(tokens, sentence + before, key=_START)
+        if at == 0 or tokens[at - 1].end <= sentence + before:
             return sentence
     if low <= spare:
         return 0
-    return min([*starts, low][bisect_left(starts, low - spare // 2)], low)
+    at = bisect_left(tokens, low - spare // 2 + before, key=_START)
+    return min(tokens[at].start - before, low) if at < len(tokens) else low
 
 
-def _end(text: str, tokens: Sequence[Token], start: int, least: int, length: int) -> int:
+def _end(text: str, tokens: Sequence[Token], start: int, least: int, length: int, before: int) -> int:
     """The end of a window from ``start``: after a word and the punctuation attached to it."""
     limit = start + length
     if limit >= len(text):
         return len(text)
-    ends = [token.end for token in tokens]
-    at = bisect_right(ends, limit) - 1
-    if at < 0 or ends[at] <= start:
+    at = bisect_right(tokens, limit + before, key=_END) - 1
+    if at < 0 or tokens[at].end - before <= start:
         return grapheme_boundary(text, start, limit)
-    end = max(ends[at], min(least, limit))
-    next_start = tokens[at + 1].start if at + 1 < len(tokens) else len(text)
+    end = max(tokens[at].end - before, min(least, limit))
+    next_start = tokens[at + 1].start - before if at + 1 < len(tokens) else len(text)
     while end < min(limit, next_start) and not text[end].isspace():
         end += 1
     return end
