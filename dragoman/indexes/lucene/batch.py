@@ -20,7 +20,8 @@ __all__ = ["score_batch", "score_documents_batch"]
 
 _LONGEST_SECONDS = 30.0
 _SHARE_OF_TIME = 0.5
-"""Of the time that is left, what the call may take: where it takes longer, the parts are asked one by one."""
+"""Of the time that is left, what the call may take where an index has several parts: they are then asked one by one,
+and a late one is left out."""
 _PROCESSORS = cores.available()
 
 
@@ -42,7 +43,8 @@ def score_batch(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQu
     Call it where Java runs.
     """
     batch = _join(searchers, queries, [0] * len(queries))
-    answer = np.array(java_class("dragoman.Batch").search(*batch, min(k, MOST_HITS), _PROCESSORS, _milliseconds()))
+    limits = _PROCESSORS, _milliseconds(searchers)
+    answer = np.array(java_class("dragoman.Batch").search(*batch, min(k, MOST_HITS), *limits))
     answers: list[Scored] = []
     start = 0
     for query in queries:
@@ -58,7 +60,8 @@ def score_documents_batch(
     """The scores of the documents with the ``keys`` of each query; ``searchers`` as for :func:`score_batch`."""
     batch = _join(searchers, queries, list(map(len, keys)))
     joined = np.concatenate(keys) if keys else np.zeros(0, np.int64)
-    answer = np.array(java_class("dragoman.Batch").parts(*batch, joined, _PROCESSORS, _milliseconds()))
+    limits = _PROCESSORS, _milliseconds(searchers)
+    answer = np.array(java_class("dragoman.Batch").parts(*batch, joined, *limits))
     sizes = [(len(of_query) + 1) * (len(query.groups) // 2 + 1) for query, of_query in zip(queries, keys, strict=True)]
     starts = list(accumulate(sizes, initial=0))
     return [
@@ -82,5 +85,6 @@ def _join(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQuery], 
     )
 
 
-def _milliseconds() -> int:
-    return math.ceil(1000 * _SHARE_OF_TIME * remaining(_LONGEST_SECONDS))
+def _milliseconds(searchers: Sequence[Sequence[Any]]) -> int:
+    share = _SHARE_OF_TIME if max(map(len, searchers)) > 1 else 1.0
+    return math.ceil(1000 * share * remaining(_LONGEST_SECONDS))

@@ -218,16 +218,19 @@ public final class Batch {
     }
   }
 
-  /** Does the work of each part, of an index with several ones on a thread of its own. */
+  /** Does the work of each part, of an index with several ones on a thread of its own; what is late goes on by itself. */
   private void each(Work work) throws IOException, TimeoutException {
-    for (int i = 0; i < count; i++) {
-      boolean several = shapes[SHAPE * i] > 1;
-      for (int j = firsts[0][i]; j < firsts[0][i + 1]; j++) {
-        int part = j;
-        if (several) processors.submit(snapshots[part], () -> work.on(part));
-        else processors.compute(() -> work.on(part));
+    try {
+      for (int i = 0; i < count; i++) {
+        boolean several = shapes[SHAPE * i] > 1;
+        for (int j = firsts[0][i]; j < firsts[0][i + 1]; j++) {
+          int part = j;
+          if (several) processors.submit(snapshots[part], () -> work.on(part));
+          else processors.compute(() -> work.on(part));
+        }
       }
+    } finally {
+      processors.join();
     }
-    processors.join();
   }
 }

@@ -7,8 +7,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -26,13 +27,21 @@ final class Processors {
 
   private static final Map<Object, Long> RUNNING = new ConcurrentHashMap<>();
 
+  private static final int MOST_THREADS = 64;
+
   private static final ExecutorService THREADS =
-      Executors.newCachedThreadPool(
+      new ThreadPoolExecutor(
+          0,
+          MOST_THREADS,
+          10,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
           work -> {
             Thread thread = new Thread(work, "dragoman-part");
             thread.setDaemon(true);
             return thread;
-          });
+          },
+          new ThreadPoolExecutor.CallerRunsPolicy());
 
   private final int processors;
   private final long end;
@@ -77,19 +86,22 @@ final class Processors {
             }));
   }
 
-  /** Waits for what was submitted; raises the first fault. */
+  /** Waits until all that was submitted is done; raises a fault of it. */
   void join() throws IOException, TimeoutException {
-    try {
-      for (Future<?> future : submitted) future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
-    } catch (ExecutionException fault) {
-      if (fault.getCause() instanceof IOException) throw (IOException) fault.getCause();
-      if (fault.getCause() instanceof Error) throw (Error) fault.getCause();
-      throw new IllegalStateException(fault.getCause());
-    } catch (InterruptedException fault) {
-      throw new IllegalStateException(fault);
-    } finally {
-      submitted.clear();
+    Throwable fault = null;
+    for (Future<?> future : submitted) {
+      try {
+        future.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+      } catch (ExecutionException raised) {
+        fault = raised.getCause();
+      } catch (InterruptedException raised) {
+        throw new IllegalStateException(raised);
+      }
     }
+    submitted.clear();
+    if (fault instanceof IOException) throw (IOException) fault;
+    if (fault instanceof Error) throw (Error) fault;
+    if (fault != null) throw new IllegalStateException(fault);
   }
 
   private static boolean isStuck() {
