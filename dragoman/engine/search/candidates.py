@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
 from dragoman.indexes.bm25 import Parts
 
 LEAST_LINK = 0.2
@@ -29,6 +30,15 @@ class WordRanking(NamedTuple):
     scores: Floats
     shares: Floats
     """Of the attainable score of its ranking."""
+
+
+class WordMatches(NamedTuple):
+    """How the words of a ranking's query match some documents of its collection."""
+
+    ranking: int
+    """Its index in ``Retrieval.collection_rankings``."""
+    keys: Keys
+    parts: Parts
 
 
 class MeaningRanking(NamedTuple):
@@ -101,9 +111,9 @@ class Candidates:
     """The index of the ranking whose query it matches; -1 for none."""
     bm25: Scored
     dense: Scored
-    links: dict[int, tuple[Keys, NDArray[np.bool_]]] = field(default_factory=dict)
-    """By ranking, the places of the documents that match its query, and for each and each group whether it has a good
-    translation of it (documents, groups)."""
+    links: dict[tuple[int, int], NDArray[np.bool_]] = field(default_factory=dict)
+    """By the index of a ranking and the place of a document that matches its query, for each group whether the document
+    has a good translation of it (groups,)."""
 
     @classmethod
     def join(cls, retrieval: Retrieval, words: WordRanking, meanings: MeaningRanking, depth: int) -> Candidates:
@@ -125,15 +135,17 @@ class Candidates:
         bm25.ranks[places[:depth]] = np.arange(1, len(places[:depth]) + 1)
         return cls(keys, collections, languages, rankings, bm25, dense)
 
-    def add_words(self, index: int, ranking: CollectionRanking, places: Keys, parts: Parts) -> None:
-        """Note how the words of a ranking's query match the documents at some places."""
-        matching = np.flatnonzero(parts.totals)
-        places, totals = places[matching], parts.totals[matching].astype(np.float64)
-        self.links[index] = places, parts.scores[matching] >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
-        new = np.isnan(self.bm25.scores[places])
-        self.rankings[places[new]] = index
-        self.bm25.scores[places[new]] = totals[new]
-        self.bm25.shares[places[new]] = totals[new] / ranking.attainable
+    def add_words(self, retrieval: Retrieval, matches: Iterable[WordMatches]) -> None:
+        """Note how words match documents."""
+        for index, keys, parts in matches:
+            matching = np.flatnonzero(parts.totals)
+            places, totals = np.searchsorted(self.keys, keys[matching]), parts.totals[matching].astype(np.float64)
+            new = np.isnan(self.bm25.scores[places])
+            self.rankings[places[new]] = index
+            self.bm25.scores[places[new]] = totals[new]
+            self.bm25.shares[places[new]] = totals[new] / retrieval.collection_rankings[index].attainable
+            linked = parts.scores[matching] >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
+            self.links.update(((index, place), row) for place, row in zip(places.tolist(), linked, strict=True))
 
     def best(self, retrieval: Retrieval, scores: Floats, k: int) -> list[RankedDocument]:
         """The ``k`` documents with the highest ``scores``, ties by collection and key; none whose score is NaN."""
@@ -150,11 +162,6 @@ class Candidates:
             document.bm25, document.dense = bm25, dense
             if index >= 0:
                 document.collection_ranking = retrieval.collection_rankings[index]
-                document.linked = self._links_of(index, place)
+                document.linked = self.links.get((index, place))
             documents.append(document)
         return documents
-
-    def _links_of(self, index: int, place: int) -> NDArray[np.bool_] | None:
-        places, linked = self.links.get(index, (_NONE, None))
-        row = int(np.searchsorted(places, place))
-        return linked[row] if linked is not None and row < len(places) and places[row] == place else None

@@ -20,7 +20,7 @@ from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
 from dragoman.engine.query.translation import Translated, translate
-from dragoman.engine.search.candidates import NO_WORDS, Candidates, WordRanking
+from dragoman.engine.search.candidates import NO_WORDS, Candidates, Keys, WordMatches, WordRanking
 from dragoman.engine.search.ranked import (
     CollectionRanking,
     Permitted,
@@ -91,31 +91,42 @@ class FirstStage:
         keys = np.concatenate([best.keys for _, best in scored])[places]
         return WordRanking(keys, sources, np.concatenate([best.scores for _, best in scored])[places], shares)
 
-    def match(self, retrieval: Retrieval, candidates: Candidates) -> None:
-        """Compare all candidates with the words of the query, those that BM25 did not rank as well.
+    def link(self, retrieval: Retrieval, words: WordRanking) -> list[WordMatches]:
+        """How the words of the query match the documents that BM25 ranked, group by group.
 
         What cannot be compared now is added to ``degraded``.
 
         Raises:
             Unavailable: in background work, an index is not ready.
         """
-        asked = [
-            (index, ranking, places)
-            for index, ranking in enumerate(retrieval.collection_rankings)
-            if len(places := np.flatnonzero(candidates.collections == ranking.collection.key))
-        ]
-        keys = [candidates.keys[places] for _, _, places in asked]
-        answers, faults = self._ask(
-            [(ranking.collection, ranking.query) for _, ranking, _ in asked],
-            lambda questions, chosen: score_documents_of_each(questions, [keys[place] for place in chosen]),
+        rankings = range(len(retrieval.collection_rankings))
+        return self._compare(retrieval, [(index, words.keys[words.rankings == index]) for index in rankings])
+
+    def match(self, retrieval: Retrieval, candidates: Candidates) -> list[WordMatches]:
+        """How the words of the query match the candidates that BM25 did not rank, as :meth:`link`."""
+        unranked = np.isnan(candidates.bm25.scores)
+        return self._compare(
+            retrieval,
+            [
+                (index, candidates.keys[unranked & (candidates.collections == ranking.collection.key)])
+                for index, ranking in enumerate(retrieval.collection_rankings)
+            ],
         )
-        for place, (index, ranking, places) in enumerate(asked):
-            if (parts := answers.get(place)) is not None:
-                note_unsearched(retrieval.degraded, STAGE, ranking.collection, parts.unsearched)
-                candidates.add_words(index, ranking, places, parts)
+
+    def _compare(self, retrieval: Retrieval, keys_of_rankings: Sequence[tuple[int, Keys]]) -> list[WordMatches]:
+        asked = [(index, keys) for index, keys in keys_of_rankings if len(keys)]
+        rankings = [retrieval.collection_rankings[index] for index, _ in asked]
+        answers, faults = self._ask(
+            [(ranking.collection, ranking.query) for ranking in rankings],
+            lambda questions, places: score_documents_of_each(questions, [asked[place][1] for place in places]),
+        )
+        for place, parts in answers.items():
+            note_unsearched(retrieval.degraded, STAGE, rankings[place].collection, parts.unsearched)
         for name, fault in faults.items():
             effect = f"collection '{name}': hits of dense search have no words compared"
-            retrieval.degraded.append(_degradation(name, effect, fault))
+            if (degraded := _degradation(name, effect, fault)) not in retrieval.degraded:
+                retrieval.degraded.append(degraded)
+        return [WordMatches(*asked[place], parts) for place, parts in answers.items()]
 
     def _translations(self, retrieval: Retrieval, method: str) -> dict[str, Translated]:
         """The query in all languages of the collections."""

@@ -12,7 +12,14 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.core.stages import optional
-from dragoman.engine.search.candidates import NO_MEANINGS, NO_WORDS, Candidates, MeaningRanking, WordRanking
+from dragoman.engine.search.candidates import (
+    NO_MEANINGS,
+    NO_WORDS,
+    Candidates,
+    MeaningRanking,
+    WordMatches,
+    WordRanking,
+)
 from dragoman.engine.search.dense_stage import STAGE, DenseStage
 from dragoman.engine.search.first_stage import STAGE as BM25_STAGE
 from dragoman.engine.search.first_stage import FirstStage
@@ -68,21 +75,27 @@ class SearchRanking:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
         further = DEPTH_A_LANGUAGE * max(0, len(retrieval.languages) - 1)
         depth = max(k, min(FUSION_DEPTH + further, MOST_FUSED))
-        words, meanings = self._both_rankings(retrieval, depth)
+        words, links, meanings = self._both_rankings(retrieval, depth)
         with retrieval.stage(BM25_STAGE):
             candidates = Candidates.join(retrieval, words, meanings, depth)
-            self._first_stage.match(retrieval, candidates)
+            candidates.add_words(retrieval, links)
+            if len(words.keys) == depth:  # else all documents that have a word are ranked
+                candidates.add_words(retrieval, self._first_stage.match(retrieval, candidates))
             scores = self._fuse(retrieval, candidates, self._weight)
             retrieval.documents = candidates.best(retrieval, scores, max(k, LATE_DEPTH))
         retrieval.seconds[BM25_STAGE] += retrieval.seconds["dense"]
         if self._late_weight and retrieval.codec is not None:
             self._reorder(retrieval)
 
-    def _both_rankings(self, retrieval: Retrieval, depth: int) -> tuple[WordRanking, MeaningRanking]:
+    def _both_rankings(self, retrieval: Retrieval, depth: int) -> tuple[WordRanking, list[WordMatches], MeaningRanking]:
+        """Both rankings, and what links the words of the first one; that is found while the query is encoded."""
         unmatched: ServiceError | None = None
         words, meanings = NO_WORDS, NO_MEANINGS
+        links: list[WordMatches] = []
         try:
             words = self._first_stage.find(retrieval, "psq", depth)
+            with retrieval.stage(BM25_STAGE):
+                links = self._first_stage.link(retrieval, words)
         except Unavailable as fault:
             if in_background():
                 raise
@@ -102,7 +115,7 @@ class SearchRanking:
                 raise
             retrieval.ranked_by = "psq"
             retrieval.degraded.append(_without_dense(fault))
-        return words, meanings
+        return words, links, meanings
 
     def _reorder(self, retrieval: Retrieval) -> None:
         """Late interaction, if there is time for it."""

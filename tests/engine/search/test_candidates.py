@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.engine.search.candidates import LEAST_LINK, Candidates, MeaningRanking, WordRanking
+from dragoman.engine.search.candidates import LEAST_LINK, Candidates, MeaningRanking, WordMatches, WordRanking
 from dragoman.engine.search.search_ranking import _by_ranks, _by_scores
 from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.fusion import RRF_K
@@ -45,7 +46,7 @@ def test_documents_are_those_of_plain_python(
     candidates = Candidates.join(retrieval, word_ranking(words), meaning_ranking(meanings), depth)
     if words:
         words = {key: more[key] for key in more.keys() & meanings.keys()} | words
-        add_words(candidates, words)
+        candidates.add_words(retrieval, word_matches(candidates, words))
     weight = 0.4
     fused = (_by_ranks if by_ranks else _by_scores)(retrieval, candidates, weight)
 
@@ -88,11 +89,10 @@ def meaning_ranking(found: dict[int, int]) -> MeaningRanking:
     return MeaningRanking(keys, collections, languages, scored, scored, scored / 10)
 
 
-def add_words(candidates: Candidates, found: dict[int, int]) -> None:
+def word_matches(candidates: Candidates, found: dict[int, int]) -> Iterator[WordMatches]:
     """What an index says of all candidates of its collection, of a query with two groups."""
     for index, ranking in enumerate(RANKINGS):
-        places = np.flatnonzero(candidates.collections == ranking.collection.key)
-        totals = np.array([found.get(key, 0) for key in candidates.keys[places].tolist()], np.float32)
+        keys = candidates.keys[candidates.collections == ranking.collection.key]
+        totals = np.array([found.get(key, 0) for key in keys.tolist()], np.float32)
         groups = np.stack([totals, np.zeros_like(totals)], axis=1)
-        one: Any = ranking
-        candidates.add_words(index, one, places, Parts(groups, np.array([8.0, 8.0]), totals))
+        yield WordMatches(index, keys, Parts(groups, np.array([8.0, 8.0]), totals))
