@@ -163,11 +163,11 @@ class DenseStage:
 
     def _languages_of(self, near: Nearest, default: str) -> list[str]:
         """The language of each document, of the generation that was embedded; ``default`` of one that is gone."""
-        languages = self._languages
+        if len(self._languages) > _KNOWN_LANGUAGES:
+            self._languages = {}
+        languages = self._languages  # others may begin another one meanwhile
         versions = list(zip(near.keys.tolist(), near.generations.tolist(), strict=True))
         if missing := [version for version in versions if version not in languages]:
-            if len(languages) > _KNOWN_LANGUAGES:
-                languages = self._languages = {}
             read = self._languages_by_keys([key for key, _ in missing])
             languages.update((version, read[version[0]]) for version in missing if version[0] in read)
         return [languages.get(version, default) for version in versions]

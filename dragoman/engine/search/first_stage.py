@@ -122,7 +122,9 @@ class FirstStage:
         )
         for place, parts in answers.items():
             note_unsearched(retrieval.degraded, STAGE, rankings[place].collection, parts.unsearched)
-        for name, fault in faults.items():
+        names = {ranking.collection.key: ranking.collection.name for ranking in rankings}
+        for key, fault in faults.items():
+            name = names[key]
             effect = f"collection '{name}': hits of dense search have no words compared"
             if (degraded := _degradation(name, effect, fault)) not in retrieval.degraded:
                 retrieval.degraded.append(degraded)
@@ -180,8 +182,8 @@ class FirstStage:
             if (answer := answers.get(place)) is not None and len(answer.keys):
                 statistics = answer.statistics(query.terms)
                 rankings.append((CollectionRanking(info, translated, query, answer.attainable, statistics), answer))
-        unsearched: dict[str, Sequence[Unsearched]] = {
-            asked[place][0].name: answer.unsearched for place, answer in answers.items() if answer.unsearched
+        unsearched: dict[int, Sequence[Unsearched]] = {
+            asked[place][0].key: answer.unsearched for place, answer in answers.items() if answer.unsearched
         }
         if retrieval.permitted is not None:
             rankings = self._permitted_of(rankings, retrieval.permitted, k, unsearched, faults)
@@ -193,8 +195,8 @@ class FirstStage:
         rankings: Sequence[tuple[CollectionRanking, Scored]],
         permitted: Permitted,
         k: int,
-        unsearched: dict[str, Sequence[Unsearched]],
-        faults: dict[str, Exception],
+        unsearched: dict[int, Sequence[Unsearched]],
+        faults: dict[int, Exception],
     ) -> list[tuple[CollectionRanking, Scored]]:
         """The rankings of those documents that may be found, without those that have none."""
         keys = [np.array(permitted.get(ranking.collection.key, ()), np.int64) for ranking, _ in rankings]
@@ -212,14 +214,14 @@ class FirstStage:
             if len(best):
                 chosen.append((ranking, scored._replace(keys=keys[place][matching][best], scores=totals[best])))
             if parts.unsearched:
-                unsearched[ranking.collection.name] = parts.unsearched
+                unsearched[ranking.collection.key] = parts.unsearched
         return chosen
 
     def _note_faults(
         self,
         collections: Sequence[CollectionInfo],
-        unsearched: Mapping[str, Sequence[Unsearched]],
-        faults: Mapping[str, Exception],
+        unsearched: Mapping[int, Sequence[Unsearched]],
+        faults: Mapping[int, Exception],
         degraded: list[Degraded],
     ) -> None:
         """Say what was not searched, and what is out of date.
@@ -228,11 +230,11 @@ class FirstStage:
             Unavailable: nothing was searched; or, in background work, not everything was.
         """
         for collection in collections:
-            if (fault := faults.get(collection.name)) is not None:
+            if (fault := faults.get(collection.key)) is not None:
                 effect = f"collection '{collection.name}' was not searched"
                 degraded.append(_degradation(collection.name, effect, fault))
                 continue
-            note_unsearched(degraded, STAGE, collection, unsearched.get(collection.name, ()))
+            note_unsearched(degraded, STAGE, collection, unsearched.get(collection.key, ()))
             if collection.index_state == IndexState.STALE:
                 reason = f"collection '{collection.name}': the index is stale: {_STALE}"
                 if in_background():
@@ -245,32 +247,32 @@ class FirstStage:
         self,
         queries: Sequence[tuple[CollectionInfo, PreparedQuery]],
         ask: Callable[[list[Question], list[int]], list[T | Exception]],
-    ) -> tuple[dict[int, T], dict[str, Exception]]:
-        """The answers to queries by their places, and the faults of collections that cannot be asked, by name.
+    ) -> tuple[dict[int, T], dict[int, Exception]]:
+        """The answers to queries by their places, and the faults of collections that cannot be asked, by key.
 
         ``ask`` gets the questions, and the places of their queries.
         """
-        faults: dict[str, Exception] = {}
+        faults: dict[int, Exception] = {}
         answers: dict[int, T] = {}
         with ExitStack() as all_uses:
-            uses: dict[str, tuple[ExitStack, SearchedIndex]] = {}
-            for collection in check_each({info.name: info for info, _ in queries}.values()):
+            uses: dict[int, tuple[ExitStack, SearchedIndex]] = {}
+            for collection in check_each({info.key: info for info, _ in queries}.values()):
                 use = all_uses.enter_context(ExitStack())
                 try:
-                    uses[collection.name] = use, use.enter_context(self._indexes.of(collection.key).use())
+                    uses[collection.key] = use, use.enter_context(self._indexes.of(collection.key).use())
                 except _FAULTS as fault:
-                    faults[collection.name] = fault
-            chosen = [place for place, (info, _) in enumerate(queries) if info.name in uses]
-            questions = [(uses[queries[place][0].name][1], queries[place][1]) for place in chosen]
+                    faults[collection.key] = fault
+            chosen = [place for place, (info, _) in enumerate(queries) if info.key in uses]
+            questions = [(uses[queries[place][0].key][1], queries[place][1]) for place in chosen]
             for place, answer in zip(chosen, ask(questions, chosen), strict=True):
                 if isinstance(answer, Exception):
-                    faults[queries[place][0].name] = answer
+                    faults[queries[place][0].key] = answer
                 else:
                     answers[place] = answer
-            for name in faults.keys() & uses:
-                with suppress(*_FAULTS), uses[name][0]:
-                    raise faults[name]  # so that whoever opened the index learns of it
-        return {place: answer for place, answer in answers.items() if queries[place][0].name not in faults}, faults
+            for key in faults.keys() & uses:
+                with suppress(*_FAULTS), uses[key][0]:
+                    raise faults[key]  # so that whoever opened the index learns of it
+        return {place: answer for place, answer in answers.items() if queries[place][0].key not in faults}, faults
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
         """The index terms of collections with documents in ``language`` that sound like ``term``."""

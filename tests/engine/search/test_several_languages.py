@@ -80,15 +80,21 @@ def test_documents_in_several_languages_compare(settings: Settings, biased: Bias
         assert hit.scores.dense == pytest.approx(cosine, abs=1e-5)
 
 
+@pytest.mark.parametrize("remembered", [0, 3, 50_000])
 def test_a_collection_in_several_languages_is_searched_like_one_for_each(
-    settings: Settings, biased: BiasedEncoder
+    settings: Settings, biased: BiasedEncoder, monkeypatch: pytest.MonkeyPatch, remembered: int
 ) -> None:
+    """However many documents' languages are remembered, some of which are forgotten meanwhile."""
+    monkeypatch.setattr("dragoman.engine.search.dense_stage._KNOWN_LANGUAGES", remembered)
     biased.means = means()
     apart = searched(settings, "dense")
     with running(settings) as runtime:
         runtime.collections.create("mixed", "de")
-        add(runtime, "mixed", *GERMAN_TEXTS, *({**one, "language": "ru"} for one in RUSSIAN_TEXTS))
-        mixed = ask(runtime, "Vulkan Asche", query_language="de", collections=["mixed"])
+        add(runtime, "mixed", *GERMAN_TEXTS)
+        ask(runtime, "Vulkan Asche", query_language="de", collections=["mixed"])
+        add(runtime, "mixed", *({**one, "language": "ru"} for one in RUSSIAN_TEXTS))
+        for _ in range(2):
+            mixed = ask(runtime, "Vulkan Asche", query_language="de", collections=["mixed"])
     assert [(hit.id, round(hit.score, 5)) for hit in mixed.hits] == [
         (hit.id, round(hit.score, 5)) for hit in apart.hits
     ]
