@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import flag_modified
 
 from dragoman.deadline import check
 from dragoman.engine.core.errors import InvalidRequest, NotFound
@@ -62,7 +63,8 @@ class DocumentChange:
                     return self._rewrite(present, changed), True
                 with self._store.write() as session:
                     row, generation = self._take(session, present)
-                    row.metadata_, row.metadata_generation = changed.metadata, generation
+                    _set_metadata(row, changed)
+                    row.metadata_generation = generation
                     return self._info(row), False
             except _Changed:
                 continue
@@ -76,7 +78,8 @@ class DocumentChange:
             with self._store.write() as session:
                 row, generation = self._take(session, present)
                 row.title, row.text, row.language = changed.title, changed.text, changed.language
-                row.metadata_, row.generation = changed.metadata, generation
+                row.generation = generation
+                _set_metadata(row, changed)
                 changed = self._info(row)
             self._index.apply([analysed], generation)
             self._index.refresh()
@@ -104,6 +107,11 @@ class DocumentChange:
             raise _Changed
         collection.generation += 1
         return row, collection.generation
+
+
+def _set_metadata(row: Document, changed: DocumentInfo) -> None:
+    row.metadata_ = changed.metadata
+    flag_modified(row, "metadata_")  # SQLAlchemy leaves out what is equal, as true is to 1
 
 
 def _content(document: DocumentInfo) -> tuple[str, str | None, str]:

@@ -169,6 +169,16 @@ def test_a_change_of_metadata_alone_leaves_index_and_embeddings_alone(settings: 
         assert again and all(batch == ["Die Biene schläft."] for batch in again)
 
 
+@pytest.mark.parametrize("text", ["moja", "mbili"])
+def test_what_is_equal_in_python_alone_is_stored(runtime: Runtime, text: str) -> None:
+    for id, (before, after) in enumerate([(1, True), (False, 0), ([{"m": 1}], [{"m": True}]), (2, 2.0)]):
+        add(runtime, "c", {"id": str(id), "text": "moja", "metadata": {"k": before}})
+        patch = DocumentPatch(metadata={"k": after}, text=text)
+        expected = json.dumps(runtime.collections.change_document("c", str(id), patch).metadata)
+        assert expected == json.dumps({"k": after})
+        assert json.dumps(runtime.collections.document("c", str(id)).metadata) == expected
+
+
 def test_a_change_holds_only_for_the_generation_that_is_expected(runtime: Runtime) -> None:
     collections = runtime.collections
     assert add(runtime, "c", {"id": "1", "text": "moja"}, {"id": "2", "text": "mbili"}) == 1
