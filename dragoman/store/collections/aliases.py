@@ -125,6 +125,19 @@ def check_no_alias(session: Session, name: str) -> None:
         raise Conflict(f"there is an alias named '{name}' already")
 
 
+def check_name_of(session: Session, row: Collection | None, name: str) -> None:
+    """
+    Raises:
+        Conflict: the name is an alias, which may have been moved meanwhile.
+        NotFound: the collection is gone, or is called otherwise.
+    """
+    if row is not None and row.name == name:
+        return
+    if session.get(Alias, name) is not None:
+        raise Conflict(f"'{name}' is an alias, which stands for another collection now")
+    raise NotFound(f"there is no collection named {name[:64]!r}")
+
+
 def check_no_target(session: Session, collection: int) -> None:
     """
     Raises:

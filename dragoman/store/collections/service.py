@@ -27,6 +27,7 @@ from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.languages import check_language
 from dragoman.store.collections.aliases import (
     Aliases,
+    check_name_of,
     check_no_alias,
     check_no_target,
     find_by_aliases,
@@ -121,7 +122,7 @@ class Collections:
         try:
             self._indexes.add(row.id)
         except BaseException:
-            self._remove(row.id, row.uid)
+            self._remove(row)
             raise
         return self._info(row)
 
@@ -160,11 +161,10 @@ class Collections:
 
         Raises:
             NotFound: there is none of this name.
-            Conflict: an alias stands for it.
+            Conflict: an alias stands for it, or the name is an alias.
             PreconditionFailed: it is of none of the expected generations.
         """
-        row = self._row(name)
-        self._remove(row.id, row.uid, expected)
+        self._remove(self._row(name), name, expected)
 
     def change(self, name: str, changes: Mapping[str, Any], expected: Generations = None) -> CollectionInfo:
         """Change ``name``, ``description``, ``entities`` or ``shards`` of a collection.
@@ -382,16 +382,18 @@ class Collections:
             raise NotFound(f"there is no collection named {name[:64]!r}")
         return row
 
-    def _remove(self, collection_id: int, uid: str, expected: Generations = None) -> None:
+    def _remove(self, gone: Collection, name: str | None = None, expected: Generations = None) -> None:
         with self._store.write() as session:
-            row = session.get(Collection, collection_id, with_for_update=True)  # as whoever writes its documents does
+            row = session.get(Collection, gone.id, with_for_update=True)  # as whoever writes its documents does
             if row is not None:
                 check_generation(expected, row.generation, "collection")
-            check_no_target(session, collection_id)
-            session.execute(delete(Document).where(Document.collection_id == collection_id))
-            session.execute(delete(Collection).where(Collection.id == collection_id))
-        self._indexes.follower.drop(collection_id, uid)
-        self._dense.follower.drop(collection_id, uid)
+            check_no_target(session, gone.id)
+            if name is not None:
+                check_name_of(session, row, name)
+            session.execute(delete(Document).where(Document.collection_id == gone.id))
+            session.execute(delete(Collection).where(Collection.id == gone.id))
+        self._indexes.follower.drop(gone.id, gone.uid)
+        self._dense.follower.drop(gone.id, gone.uid)
 
     def _infos_by_aliases(self, names: Sequence[str]) -> dict[str, CollectionInfo]:
         with self._store.read() as session:

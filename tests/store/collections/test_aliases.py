@@ -13,6 +13,7 @@ from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.store.collections.aliases import AliasInfo
 from dragoman.store.documents.patch import DocumentPatch
+from dragoman.store.models import Collection
 from tests.support.searching import add, found, running
 
 pytestmark = pytest.mark.slow
@@ -61,6 +62,25 @@ def test_an_alias_stands_wherever_a_collection_is_named(runtime: Runtime) -> Non
             aliases.get(name)
     with pytest.raises(NotFound, match=r"collections\[1\]: there is no collection named 'live'"):
         search(runtime, "old", "live")
+
+
+@pytest.mark.parametrize("alias_stays", [True, False])
+def test_what_an_alias_stood_for_is_not_deleted(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, alias_stays: bool
+) -> None:
+    collections, aliases = runtime.collections, runtime.collections.aliases
+    aliases.put("live", "old")
+    find = collections._row
+
+    def find_and_move(name: str) -> Collection:
+        row = find(name)
+        aliases.put("live", "new") if alias_stays else aliases.delete("live")
+        return row
+
+    monkeypatch.setattr(collections, "_row", find_and_move)
+    with pytest.raises(Conflict if alias_stays else NotFound, match="live"):
+        collections.delete("live")
+    assert [info.name for info in collections.all()] == ["new", "old"]
 
 
 def test_no_name_is_an_alias_and_a_collection(runtime: Runtime) -> None:
