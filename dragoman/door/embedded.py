@@ -216,8 +216,8 @@ class Embedded:
         return self._collection(info.name)
 
     def _truncate_collection(self, call: Call[Any]) -> Any:
-        self._library.collections.truncate(call.place["name"], _expected_generations(call))
-        return self._collection(call.place["name"])
+        info = self._library.collections.truncate(call.place["name"], _expected_generations(call))
+        return self._dump_collection(info, {})
 
     def _set_alias(self, call: Call[Any]) -> Any:
         target = self._body(AliasTarget, call)

@@ -80,6 +80,7 @@ class Aliases:
             NotFound: there is none of this name.
         """
         with self._store.write() as session:
+            hold_names(session)
             usable = alias if is_name(alias) else None
             gone = session.execute(delete(Alias).where(Alias.name == usable).returning(Alias.name)).all()
         if not gone:

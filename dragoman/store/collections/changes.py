@@ -37,8 +37,8 @@ def change_collection(store: Store, id: int, changes: Mapping[str, Any], expecte
     return row
 
 
-def empty_collection(store: Store, id: int, expected: Generations) -> int:
-    """Mark all documents of a collection as deleted, so that its index follows; returns how many there were.
+def empty_collection(store: Store, id: int, expected: Generations) -> tuple[Collection, int]:
+    """Mark all documents of a collection as deleted, so that its index follows; returns its row and how many.
 
     Raises:
         NotFound: it has been deleted.
@@ -53,7 +53,7 @@ def empty_collection(store: Store, id: int, expected: Generations) -> int:
             present = (Document.collection_id == id, Document.deleted.is_(False))
             gone = {"deleted": True, "generation": row.generation, "text": "", "title": None, "metadata_": null()}
             session.execute(update(Document).where(*present).values(gone))
-    return count
+    return row, count
 
 
 def _lock(session: Session, id: int, expected: Generations) -> Collection:

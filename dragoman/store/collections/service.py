@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, delete, select
+from sqlalchemy import Row, and_, bindparam, delete, select, union_all
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -30,7 +30,6 @@ from dragoman.store.collections.aliases import (
     check_name_of,
     check_no_alias,
     check_no_target,
-    find_by_aliases,
     find_collection,
     hold_names,
 )
@@ -50,16 +49,22 @@ from dragoman.store.documents.info import (
 )
 from dragoman.store.documents.listing import DocumentList, DocumentPage
 from dragoman.store.documents.patch import DocumentPatch
-from dragoman.store.models import Collection, Document, now
+from dragoman.store.models import Alias, Collection, Document, now
 
 logger = logging.getLogger("dragoman")
 
 _FOLLOW_SECONDS = 2.0
 """How long a deletion, or a change of metadata, waits for the right to write to the index."""
 
-_INFO: Any = select(Collection.__table__)
-_ALL = _INFO.order_by(Collection.name)
-_NAMED = _INFO.where(Collection.name.in_(bindparam("names", expanding=True)))
+_ALL: Any = select(Collection.__table__).order_by(Collection.name)
+_NAMES = bindparam("names", expanding=True)
+_NAMED: Any = union_all(
+    select(Collection.__table__, Collection.name.label("asked")).where(Collection.name.in_(_NAMES)),
+    select(Collection.__table__, Alias.name.label("asked"))
+    .join(Alias, Alias.collection_id == Collection.id)
+    .where(Alias.name.in_(_NAMES)),
+)
+"""By names and aliases in one statement: an alias may become a name meanwhile."""
 
 
 class Collections:
@@ -140,9 +145,7 @@ class Collections:
             return self.all()
         distinct = list(dict.fromkeys(names))
         usable = [name for name in distinct if is_name(name)]
-        by_name = {row.name: self._info(row) for row in self._store.rows(_NAMED, {"names": usable})}
-        if missing := [name for name in usable if name not in by_name]:
-            by_name |= self._infos_by_aliases(missing)
+        by_name = {row.asked: self._info(row) for row in self._store.rows(_NAMED, {"names": usable})}
         for name in distinct:
             if name not in by_name:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
@@ -194,13 +197,12 @@ class Collections:
             NotFound: there is none of this name.
             PreconditionFailed: it is of none of the expected generations.
         """
-        row = self._row(name)
-        count = empty_collection(self._store, row.id, expected)
+        row, count = empty_collection(self._store, self._row(name).id, expected)
         if count:
             self._follow(row.id)
             self._metrics.documents("deleted", count)
             self._dense.follow(row.id)
-        return self.get(name)
+        return self._info(row)
 
     def statistics(self, name: str) -> Statistics:
         """What a collection holds.
@@ -394,10 +396,6 @@ class Collections:
             session.execute(delete(Collection).where(Collection.id == gone.id))
         self._indexes.follower.drop(gone.id, gone.uid)
         self._dense.follower.drop(gone.id, gone.uid)
-
-    def _infos_by_aliases(self, names: Sequence[str]) -> dict[str, CollectionInfo]:
-        with self._store.read() as session:
-            return {alias: self._info(row) for alias, row in find_by_aliases(session, names).items()}
 
     def _info(self, row: Collection | Row[Any]) -> CollectionInfo:
         index = self._indexes.find(row.id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.store.collections.aliases import AliasInfo
+from dragoman.store.database import Store
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.models import Collection
 from tests.support.searching import add, found, running
@@ -121,6 +123,44 @@ def test_who_is_first_at_once_has_the_name(runtime: Runtime) -> None:
     for thread in threads:
         thread.join()
     assert len(done) == 1
+
+
+def test_an_alias_is_put_and_deleted_at_once(runtime: Runtime) -> None:
+    aliases = runtime.collections.aliases
+    faults: list[Exception] = []
+
+    def attempt(work: Callable[[], object]) -> None:
+        for _ in range(40):
+            try:
+                work()
+            except NotFound:
+                pass
+            except Exception as fault:
+                faults.append(fault)
+
+    works = [lambda: aliases.put("live", "old"), lambda: aliases.put("live", "new"), lambda: aliases.delete("live")]
+    threads = [Thread(target=attempt, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+def test_an_alias_that_becomes_a_name_is_found_meanwhile(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    collections = runtime.collections
+    collections.aliases.put("live", "old")
+    read = type(runtime.store).rows
+
+    def read_and_rename(store: Store, *of_statement: Any) -> Sequence[Any]:
+        rows = read(store, *of_statement)
+        collections.aliases.delete("live")
+        collections.change("old", {"name": "live"})
+        return rows
+
+    monkeypatch.setattr(type(runtime.store), "rows", read_and_rename)
+    (info,) = collections.chosen(["live"])
+    assert info.key == collections.get("live").key
 
 
 def test_searches_meanwhile_see_the_one_or_the_other(runtime: Runtime) -> None:

@@ -57,6 +57,19 @@ def test_an_emptied_collection_has_nothing_and_takes_documents(runtime: Runtime)
     assert found(runtime, "c", "mbili") == ["2"]
 
 
+def test_what_was_emptied_is_answered_though_it_is_gone(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    collections, follow = runtime.collections, runtime.collections._follow
+
+    def follow_and_rename(collection: int) -> None:
+        follow(collection)
+        collections.change("c", {"name": "renamed"})
+        collections.create("c", "de")
+
+    monkeypatch.setattr(collections, "_follow", follow_and_rename)
+    info = collections.truncate("c")
+    assert (info.key, info.documents, info.language) == (collections.get("renamed").key, 0, "sw")
+
+
 def test_what_is_emptied_is_so_where_the_index_had_not_followed(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
