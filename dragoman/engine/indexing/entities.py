@@ -76,6 +76,8 @@ class Entities(FollowedIndex):
             NotInstalled: there is no tagger.
         """
         progress = self._rounds.pop(collection)  # a fault begins a new round
+        if not self.source.collection(collection).entities:  # turned off meanwhile
+            return True
         documents = self.source.untagged_documents(collection, progress.last, _DOCUMENTS_AT_ONCE)
         if not documents:
             if progress.late:

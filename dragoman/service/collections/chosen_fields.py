@@ -20,7 +20,7 @@ class ChosenFields:
         self._paths: list[Path] = []
         for name in names or ():
             first, *rest = name.split(".")
-            if first in _OF_DOCUMENTS and not (first == _METADATA and rest):
+            if name in _OF_DOCUMENTS:
                 self._names.add(name)
             else:
                 self._paths.append(tuple(rest) if first == _METADATA else (first, *rest))

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Text, cast, func, null, select
 
 from dragoman.deadline import check
-from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.core.errors import InvalidRequest, NotFound
 from dragoman.store.database import Store
 from dragoman.store.documents.info import DocumentInfo, document_line, last_change
 from dragoman.store.models import Collection, Document
@@ -75,11 +75,17 @@ class DocumentList:
         return DocumentPage(documents, self._cursor(documents[-1].key) if more else None, total or 0)
 
     def lines(self) -> Iterator[bytes]:
-        """All documents as lines that an import takes."""
+        """All documents as lines that an import takes.
+
+        Raises:
+            NotFound: the collection has been deleted meanwhile, so that these are not all.
+        """
         last = 0
         while True:
             with self._store.read() as session:
                 rows = session.execute(self._after(last).limit(_EXPORTED)).all()
+                if not rows and session.get(Collection, self._collection.id) is None:
+                    raise NotFound("the collection has been deleted meanwhile")
             if not rows:
                 return
             for row in rows:

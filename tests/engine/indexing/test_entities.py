@@ -69,6 +69,16 @@ def test_a_collection_that_cannot_be_read_now_holds_up_no_other(
         wait_until(lambda: runtime.source.entity_coverage(keys["a"]) == EntityCoverage(2, 0, 2))
 
 
+def test_names_that_are_turned_off_are_not_looked_for(tagging: Settings, tagger: BusyTagger) -> None:
+    with running(tagging) as runtime:
+        key = runtime.collections.create("c", "sw", entities=True).key
+        runtime.collections.change("c", {"entities": False})
+        add(runtime, "c", {"id": "1", "text": "moja"})
+        runtime.entities.open(key)
+        assert runtime.entities.apply(key)
+        assert len(runtime.source.untagged_documents(key, 0, 10)) == 1
+
+
 def test_a_collection_is_tried_again_less_and_less_often(
     tagging: Settings, tagger: BusyTagger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

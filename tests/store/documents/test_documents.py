@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import InvalidRequest, NotFound, PreconditionFailed, TooLarge
 from dragoman.engine.settings import Settings
+from dragoman.service.collections.chosen_fields import ChosenFields
 from dragoman.service.runtime import Runtime
 from dragoman.store.documents import listing
 from dragoman.store.documents.info import DocumentInfo
@@ -125,6 +126,28 @@ def test_documents_are_what_was_sent_and_changed(runtime: Runtime, steps: list[t
         assert b"".join(runtime.collections.export("c")) == exported
     info = runtime.collections.get("c")
     assert (info.index_generation, info.documents) == (info.generation, len(model))
+
+
+def test_an_export_of_what_is_deleted_meanwhile_is_no_whole_one(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_EXPORTED", 1)
+    add(runtime, "c", {"id": "1", "text": "moja"}, {"id": "2", "text": "mbili"})
+    lines = runtime.collections.export("c")
+    next(lines)
+    runtime.collections.delete("c")
+    with pytest.raises(NotFound, match="deleted meanwhile"):
+        list(lines)
+
+
+@given(st.sampled_from(["id", "title", "text", "language", "generation"]), st.sampled_from(["en", "x.y"]))
+def test_a_dotted_field_is_one_of_metadata(name: str, rest: str) -> None:
+    content: Any = 1
+    for part in reversed(rest.split(".")):
+        content = {part: content}
+    document = {"id": "1", "text": "t", "title": None, "language": "de", "generation": 1, "metadata": {name: content}}
+    fields = ChosenFields([f"{name}.{rest}"])
+    assert fields.of(document) == {"id": "1", "metadata": {name: content}} and not fields.texts
 
 
 @given(METADATA, METADATA)
