@@ -84,6 +84,7 @@ class Statistics:
     languages: dict[str, int]
     fields: list[FieldStatistics]
     fields_from: int
+    fields_left_out: int
     bytes: dict[str, int]
 
 

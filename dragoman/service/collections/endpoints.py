@@ -114,8 +114,10 @@ def change_collection(
     An index in another number of parts is built in the background, while the present one serves; documents are taken
     again when it is ready.
     """
-    with record("collection.change", name):
+    with record("collection.change", name) as recording:
         info = runtime.collections.change(name, change.changes(), expected)
+        if info.name != name:
+            recording.object = f"{name}={info.name}"
     response.headers.update(etag(info.generation))
     failed = runtime.collections.unindexed_counts(info.key).get(info.key, 0)
     return collection_body(info, failed, runtime.dense, runtime.source)
@@ -143,8 +145,11 @@ def truncate_collection(
 async def get_statistics(name: CollectionName, request: Request, runtime: RuntimeDep) -> StatisticsBody:
     """What a collection holds: documents by language, the fields of their metadata, and how many bytes it takes."""
     threads: Threads = request.app.state.threads
-    statistics = await threads.run(request, lambda cancelled: runtime.collections.statistics(name), waits=False)
-    return StatisticsBody.model_validate(statistics, from_attributes=True)
+
+    def read(cancelled: object) -> StatisticsBody:
+        return StatisticsBody.model_validate(runtime.collections.statistics(name), from_attributes=True)
+
+    return await threads.run(request, read, waits=False)
 
 
 @router.get("/{name}/unindexed")

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.names import check_name
 from dragoman.service.collections.chosen_fields import ChosenFields
-from dragoman.store.collections.statistics import FIELDS_FROM
+from dragoman.store.collections.statistics import FIELDS_FROM, FIELDS_SHOWN
 from dragoman.store.validation import Body, LanguageCode, Name, Text
 
 MOST_SHARDS = 64
@@ -230,6 +230,9 @@ class StatisticsBody(BaseModel):
     fields_from: int = Field(
         description=f"Documents whose metadata was looked at: all, or of more than {FIELDS_FROM} those that were first"
         " stored last."
+    )
+    fields_left_out: int = Field(
+        description=f"Paths that fields lacks: it has at most {FIELDS_SHOWN}, those that the most documents have."
     )
     bytes: BytesBody
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from datetime import datetime
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from dragoman.store.models import Collection, Document, DocumentEmbedding
 
 FIELDS_FROM = 10_000
 """Documents whose metadata is looked at, those that were first stored last."""
+FIELDS_SHOWN = 1_000
 _EXAMPLES = 3
 _EXAMPLE_CHARS = 100
 _DATE = re.compile(
@@ -41,13 +43,17 @@ class FieldStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a collection holds. ``fields`` are those of the ``fields_from`` documents whose metadata was looked at."""
+    """What a collection holds. ``fields`` are those of the ``fields_from`` documents whose metadata was looked at.
+
+    They are the most frequent ones; ``fields_left_out`` says how many others there are.
+    """
 
     documents: int
     generation: int
     languages: dict[str, int]
     fields: list[FieldStatistics]
     fields_from: int
+    fields_left_out: int
     bytes: dict[str, int]
 
 
@@ -66,13 +72,14 @@ def collect_statistics(store: Store, collection: Collection, index: Path) -> Sta
             if isinstance(column.type, LargeBinary)
         ]
         embeddings = session.execute(select(*embedded).where(DocumentEmbedding.collection_id == row.id)).one()
-        fields, read = _fields(session, row.id)
+        fields, left_out, read = _fields(session, row.id)
     return Statistics(
         documents=row.document_count,
         generation=row.generation,
         languages=dict(sorted(languages.items())),
         fields=fields,
         fields_from=read,
+        fields_left_out=left_out,
         bytes={
             "texts": int(texts or 0) + int(titles or 0),
             "metadata": int(metadata or 0),
@@ -88,8 +95,8 @@ def _bytes(session: Session, column: Any) -> Any:
     return func.sum(func.octet_length(cast(column, Text)))
 
 
-def _fields(session: Session, collection: int) -> tuple[list[FieldStatistics], int]:
-    """The fields of documents' metadata by their names, and how many documents were looked at."""
+def _fields(session: Session, collection: int) -> tuple[list[FieldStatistics], int, int]:
+    """The fields of documents' metadata by their names, how many are left out, and how many documents were read."""
     statistics: dict[str, FieldStatistics] = {}
     last_stored = (
         select(Document.metadata_)
@@ -109,7 +116,8 @@ def _fields(session: Session, collection: int) -> tuple[list[FieldStatistics], i
         for path, of_document in types.items():
             statistics[path].documents += 1
             statistics[path].types.update(of_document)
-    return [statistics[path] for path in sorted(statistics)], count
+    shown = nsmallest(FIELDS_SHOWN, statistics.values(), key=lambda field: (-field.documents, field.field))
+    return sorted(shown, key=lambda field: field.field), len(statistics) - len(shown), count
 
 
 def _add_example(examples: list[Any], content: Any) -> None:

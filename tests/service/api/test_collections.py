@@ -81,6 +81,7 @@ def test_a_collection_is_renamed_measured_and_emptied(client: httpx.Client, coll
         "languages": {"de": 1, "sw": 1},
         "fields": [{"field": "year", "documents": 1, "types": {"number": 1}, "examples": [2024]}],
         "fields_from": 2,
+        "fields_left_out": 0,
     }
     assert (size["texts"], size["embeddings"]) == (8, 0) and size["metadata"] > 0 and size["index"] > 0
     check_error(client.post(f"{renamed}/truncate", headers={"If-Match": "0"}), 412, "its generation is 1")

@@ -98,9 +98,13 @@ def test_statistics_say_what_is_there(runtime: Runtime, monkeypatch: pytest.Monk
         FieldStatistics("tags", 2, {"string": 2, "number": 1}, ["a", "b", 1]),
         FieldStatistics("year", 2, {"boolean": 1, "number": 1}, [True, 2024]),
     ]
-    assert counted.fields_from == 3
+    assert (counted.fields_from, counted.fields_left_out) == (3, 0)
     assert counted.bytes["texts"] == len("mbili") + 20 + 2 + 1
     assert counted.bytes["metadata"] > 100 and counted.bytes["index"] > 0 and counted.bytes["embeddings"] == 0
+    for shown, names in ((4, ["at", "by", "tags", "year"]), (1, ["tags"])):
+        monkeypatch.setattr(statistics, "FIELDS_SHOWN", shown)
+        few = runtime.collections.statistics("c")
+        assert ([field.field for field in few.fields], few.fields_left_out) == (names, 5 - shown)
     monkeypatch.setattr(statistics, "FIELDS_FROM", 1)
     assert runtime.collections.statistics("c").fields_from == 1
     empty = runtime.collections.create("empty", "de")
