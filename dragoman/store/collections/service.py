@@ -57,7 +57,7 @@ _FOLLOW_SECONDS = 2.0
 """How long a deletion, or a change of metadata, waits for the right to write to the index."""
 
 _ALL: Any = select(Collection.__table__).order_by(Collection.name)
-_NAMES = bindparam("names", expanding=True)
+_NAMES: Any = bindparam("names", expanding=True)
 _NAMED: Any = union_all(
     select(Collection.__table__, Collection.name.label("asked")).where(Collection.name.in_(_NAMES)),
     select(Collection.__table__, Alias.name.label("asked"))

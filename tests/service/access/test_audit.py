@@ -60,8 +60,10 @@ def test_what_administrators_do_is_written_down(tmp_path: Path, database_url: st
         (version,) = ask(running, admin, "GET", "/v1/tables/t").json()["versions"]
         assert version["created_by"] == label
         assert do("DELETE", "/v1/tables/t/versions/1") == 204
-        assert do("DELETE", "/v1/collections/c") == 204
         running.client.headers["content-type"] = "application/json"
+        assert ask(running, admin, "PATCH", "/v1/collections/c", json={"description": "d"}).status_code == 200
+        assert ask(running, admin, "PATCH", "/v1/collections/c", json={"name": "d"}).status_code == 200
+        assert do("DELETE", "/v1/collections/d") == 204
         made = ask(running, admin, "POST", "/v1/keys", json={"scopes": ["jobs"]}).json()
         assert do("DELETE", f"/v1/keys/{made['id']}") == 204
         check_error(ask(running, made["key"], "GET", "/v1/audit"), 401, "revoked")
@@ -80,7 +82,9 @@ def test_what_administrators_do_is_written_down(tmp_path: Path, database_url: st
             ("table.delete", "t/1", "conflict"),
             ("table.deactivate", "t", "done"),
             ("table.delete", "t/1", "done"),
-            ("collection.delete", "c", "done"),
+            ("collection.change", "c", "done"),
+            ("collection.change", "c=d", "done"),
+            ("collection.delete", "d", "done"),
             ("key.create", made["id"], "done"),
             ("key.revoke", made["id"], "done"),
         ]
