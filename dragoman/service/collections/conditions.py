@@ -41,8 +41,8 @@ async def _expected_generations(
         list[str] | None,
         Header(
             alias="If-Match",
-            description="Do this only if what is changed is of this generation, which ETag has; 412 if it is not. That of"
-            " a collection says which documents it has: other names and settings do not raise it.",
+            description="Do this only if what is changed is of this generation, which ETag has; 412 if it is not. That"
+            " of a collection says which documents it has: other names and settings do not raise it.",
         ),
     ] = None,
 ) -> frozenset[int] | None:
