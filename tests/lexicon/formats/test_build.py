@@ -13,6 +13,7 @@ from dragoman.lexicon.formats.build import normalise
 from dragoman.lexicon.formats.items import ROWS_KEPT, Notice
 from dragoman.lexicon.formats.reader import Header, RawEntry, Rejection, TableFormatError
 from dragoman.lexicon.table import terms
+from dragoman.lexicon.text import tokens
 
 probabilities = st.none() | st.floats(0, 1)
 raw_entries = st.lists(
@@ -149,6 +150,7 @@ def test_a_large_table_takes_little_memory_for_each_entry(monkeypatch: pytest.Mo
     count = 40_000
     monkeypatch.setattr(build, "_CACHED_TERMS", 1 << 10)  # their number is limited, and so does not count
     monkeypatch.setattr(terms, "_CACHED_TERMS", 1 << 10)
+    monkeypatch.setattr(tokens, "_KNOWN_WORDS", 1 << 10)
     entries = (RawEntry(number, f"source{number}", f"target{number}", 0.5, 0.5) for number in range(count))
     tracemalloc.start()
     try:

@@ -54,7 +54,8 @@ def test_a_document_has_its_probability_whatever_is_beside_it(client: TestClient
     assert max(together, key=together.__getitem__) == 1
     assert all(0 < score < 1 for score in together.values())
     for index, text in enumerate(DOCUMENTS):
-        assert scores(client, documents=[text])[0] == pytest.approx(together[index], abs=1e-3)
+        # in 8 or 16 bits a product is rounded by how many there are, on some processors more than on others
+        assert scores(client, documents=[text])[0] == pytest.approx(together[index], abs=5e-3)
     twice = scores(client, documents=DOCUMENTS * 2)
     assert [twice[index] for index in range(4)] == [twice[index + 4] for index in range(4)]
 

@@ -164,7 +164,7 @@ def test_a_merge_is_that_of_rfc_7396(present: dict[str, Any], change: dict[str, 
 
 
 def test_a_change_of_metadata_alone_leaves_index_and_embeddings_alone(settings: Settings, encoder: Any) -> None:
-    with running(settings.replace(embed="always")) as runtime:
+    with running(settings.replace(embed="on_demand")) as runtime:
         runtime.collections.create("c", "de")
         add(runtime, "c", {"id": "1", "text": "Die Biene fliegt."}, {"id": "2", "text": "Der Vulkan."})
         key = runtime.collections.get("c").key
