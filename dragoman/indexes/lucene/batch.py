@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,9 @@ _SHARE_OF_TIME = 0.5
 """Of the time that is left, what the call may take where an index has several parts: they are then asked one by one,
 and a late one is left out."""
 _PROCESSORS = cores.available()
+_CALLERS = 0
+"""Threads that ask now; those that wait for Python's lock to go on count as well."""
+_LOCK = Lock()
 
 
 class _Batch(NamedTuple):
@@ -43,8 +48,9 @@ def score_batch(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQu
     Call it where Java runs.
     """
     batch = _join(searchers, queries, [0] * len(queries))
-    limits = _PROCESSORS, _milliseconds(searchers)
-    answer = np.array(java_class("dragoman.Batch").search(*batch, min(k, MOST_HITS), *limits))
+    with _free_processors() as processors:
+        limits = min(k, MOST_HITS), processors, _milliseconds(searchers)
+        answer = np.array(java_class("dragoman.Batch").search(*batch, *limits))
     answers: list[Scored] = []
     start = 0
     for query in queries:
@@ -60,8 +66,8 @@ def score_documents_batch(
     """The scores of the documents with the ``keys`` of each query; ``searchers`` as for :func:`score_batch`."""
     batch = _join(searchers, queries, list(map(len, keys)))
     joined = np.concatenate(keys) if keys else np.zeros(0, np.int64)
-    limits = _PROCESSORS, _milliseconds(searchers)
-    answer = np.array(java_class("dragoman.Batch").parts(*batch, joined, *limits))
+    with _free_processors() as processors:
+        answer = np.array(java_class("dragoman.Batch").parts(*batch, joined, processors, _milliseconds(searchers)))
     sizes = [(len(of_query) + 1) * (len(query.groups) // 2 + 1) for query, of_query in zip(queries, keys, strict=True)]
     starts = list(accumulate(sizes, initial=0))
     return [
@@ -83,6 +89,23 @@ def _join(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQuery], 
         np.concatenate([query.weights for query in queries]),
         np.concatenate([query.groups for query in queries]),
     )
+
+
+@contextmanager
+def _free_processors() -> Iterator[int]:
+    """How many processors are free for the parts of an index, beside other callers' searches.
+
+    Where there is none, whoever asks searches all parts: threads that wake each other would cost more than they save.
+    """
+    global _CALLERS
+    with _LOCK:
+        _CALLERS += 1
+        free = max(0, _PROCESSORS + 1 - _CALLERS)
+    try:
+        yield free
+    finally:
+        with _LOCK:
+            _CALLERS -= 1
 
 
 def _milliseconds(searchers: Sequence[Sequence[Any]]) -> int:
