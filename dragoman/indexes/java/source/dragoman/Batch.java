@@ -212,8 +212,10 @@ public final class Batch {
       boolean structured = parameters[PARAMETERS * i] == 1;
       double k1 = parameters[PARAMETERS * i + 1];
       double b = parameters[PARAMETERS * i + 2];
-      for (int part = firsts[0][i]; part < firsts[0][i + 1]; part++) {
-        queries[part] = new Query(read[part], structured, found[part], ofTerms, ofGroups, k1, b, sums);
+      int first = firsts[0][i];
+      queries[first] = new Query(read[first], structured, found[first], ofTerms, ofGroups, k1, b, sums);
+      for (int part = first + 1; part < firsts[0][i + 1]; part++) {
+        queries[part] = new Query(queries[first], read[part], found[part]);
       }
     }
   }

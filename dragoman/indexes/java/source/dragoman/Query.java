@@ -2,7 +2,8 @@ package dragoman;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.lucene.index.PostingsEnum;
@@ -25,9 +26,9 @@ final class Query {
     void totals(Window window) throws IOException;
   }
 
-  /** The distinct terms of a group that documents have, with their weights. */
+  /** The distinct terms of a group that documents have, by their places among all, with their weights. */
   private static final class Group {
-    final List<Term> terms = new ArrayList<>();
+    int[] places;
     long[] frequencies;
     double[] weights;
     double weight;
@@ -40,7 +41,7 @@ final class Query {
   private final boolean structured;
   private final Term[] terms;
   private final Group[] groups;
-  private final double[] norms = new double[256];
+  private final double[] norms;
 
   /** {@code statistics} is null for those of this index. */
   Query(
@@ -56,6 +57,7 @@ final class Query {
     this.structured = structured;
     this.terms = terms;
     this.statistics = statistics == null ? field.statistics(terms) : statistics;
+    norms = new double[256];
     groups = new Group[shapes.length / 2];
     attainable = new double[groups.length];
     int start = 0;
@@ -73,23 +75,38 @@ final class Query {
     }
   }
 
+  /** The same query over another part of the index, whose {@code terms} are the same ones. */
+  Query(Query other, Field field, Term[] terms) {
+    this.field = field;
+    this.terms = terms;
+    structured = other.structured;
+    statistics = other.statistics;
+    groups = other.groups;
+    attainable = other.attainable;
+    norms = other.norms;
+  }
+
   private Group group(double[] weights, int start, int end) {
-    Map<Term, Double> summed = new LinkedHashMap<>();
+    Map<Term, Integer> known = new HashMap<>();
     Group group = new Group();
+    group.places = new int[end - start];
     group.frequencies = new long[end - start];
+    group.weights = new double[end - start];
     for (int i = start; i < end; i++) {
       long frequency = statistics[Field.STATISTICS + i];
       if (frequency == 0) continue;
-      group.frequencies[summed.size()] = frequency;
-      Double earlier = summed.putIfAbsent(terms[i], weights[i]);
-      if (earlier != null) summed.put(terms[i], earlier + weights[i]);
+      int next = known.size();
+      Integer earlier = known.putIfAbsent(terms[i], next);
+      group.weights[earlier == null ? next : earlier] += weights[i];
+      if (earlier != null) continue;
+      group.places[next] = i;
+      group.frequencies[next] = frequency;
     }
-    group.weights = new double[summed.size()];
-    summed.forEach(
-        (term, weight) -> {
-          group.weights[group.terms.size()] = structured ? Math.min(weight, 1) : weight;
-          group.terms.add(term);
-        });
+    group.places = Arrays.copyOf(group.places, known.size());
+    group.weights = Arrays.copyOf(group.weights, known.size());
+    if (structured) {
+      for (int i = 0; i < group.weights.length; i++) group.weights[i] = Math.min(group.weights[i], 1);
+    }
     return group;
   }
 
@@ -101,7 +118,7 @@ final class Query {
       long frequency = group.frequencies[i];
       if (!structured) group.weights[i] *= idf(frequency);
       double counted = structured ? group.weights[i] * frequency : group.weights[i];
-      if (structured && group.terms.get(i).isRepeated()) repeated += counted;
+      if (structured && terms[group.places[i]].isRepeated()) repeated += counted;
       else sum += counted;
     }
     if (sum == 0) sum = repeated;
@@ -144,7 +161,7 @@ final class Query {
     for (int i = 0; i < groups.length; i++) {
       List<Cursor> found = new ArrayList<>(groups[i].weights.length);
       for (int j = 0; j < groups[i].weights.length; j++) {
-        Term term = groups[i].terms.get(j);
+        Term term = terms[groups[i].places[j]];
         if (term.documents[segment] != null) {
           found.add(new Cursor(groups[i].weights[j], term.documents[segment], term.counts[segment]));
         } else if (term.states[segment] != null) {
