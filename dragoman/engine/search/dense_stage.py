@@ -173,7 +173,13 @@ class DenseStage:
         return [languages.get(version, default) for version in versions]
 
     def add_passages(self, retrieval: Retrieval) -> None:
-        """Find the best passages of the documents that dense search ranked."""
+        """Find the best passages of the documents that dense search ranked.
+
+        A document that it alone found, and whose embedding is gone, is left out: it has been replaced or deleted.
+
+        Raises:
+            IndexFault, OSError, RuntimeError, MemoryError: they cannot be looked up.
+        """
         assert retrieval.encoded is not None
         for collection, documents in retrieval.by_collection().items():
             ranked = {
@@ -182,8 +188,13 @@ class DenseStage:
                 if document.dense is not None and document.dense.rank is not None
             }
             with suppress(NotFound, Unavailable):
-                for passage in self._dense.of(collection).passages(retrieval.encoded.vector, list(ranked)):
+                answer = self._dense.of(collection).passages(retrieval.encoded.vector, list(ranked))
+                note_unsearched(retrieval.degraded, STAGE, documents[0].collection, answer.unsearched)
+                for passage in answer.hits:
                     ranked[passage.key].passage = passage
+            gone = {key for key, document in ranked.items() if document.passage is None and document.bm25 is None}
+            if gone:
+                retrieval.documents = [document for document in retrieval.documents if document.key not in gone]
 
     def maxsim(self, retrieval: Retrieval, most: int) -> NDArray[np.float32] | None:
         """MaxSim (documents, subwords) of the first documents; NaN for one whose states are not kept.

@@ -32,7 +32,7 @@ from dragoman.engine.search.ranked import (
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
 from dragoman.indexes.lucene.queries import PreparedQuery, Scored, prepare
-from dragoman.indexes.lucene.searched_index import Question, SearchedIndex, score_documents_of_each, score_each
+from dragoman.indexes.lucene.searched_index import FAULTS, Question, SearchedIndex, score_documents_of_each, score_each
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -125,7 +125,7 @@ class FirstStage:
         names = {ranking.collection.key: ranking.collection.name for ranking in rankings}
         for key, fault in faults.items():
             name = names[key]
-            effect = f"collection '{name}': hits of dense search have no words compared"
+            effect = f"collection '{name}': some documents have no words compared"
             if (degraded := _degradation(name, effect, fault)) not in retrieval.degraded:
                 retrieval.degraded.append(degraded)
         return [WordMatches(*asked[place], parts) for place, parts in answers.items()]
@@ -270,7 +270,7 @@ class FirstStage:
                 else:
                     answers[place] = answer
             for key in faults.keys() & uses:
-                with suppress(*_FAULTS), uses[key][0]:
+                with suppress(*_FAULTS, *FAULTS), uses[key][0]:
                     raise faults[key]  # so that whoever opened the index learns of it
         return {place: answer for place, answer in answers.items() if queries[place][0].key not in faults}, faults
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.answer import Degraded
-from dragoman.engine.core.errors import ClientDisconnected, ServiceError, Unavailable
+from dragoman.engine.core.errors import ClientDisconnected, ServiceError, Unavailable, classify
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.core.stages import optional
 from dragoman.engine.search.candidates import (
@@ -69,7 +69,7 @@ class SearchRanking:
             self._first_stage.rank(retrieval, method, k)
         del retrieval.documents[k:]
         if retrieval.encoded is not None:
-            self._dense.add_passages(retrieval)
+            self._add_passages(retrieval)
 
     def _hybrid(self, retrieval: Retrieval, k: int) -> None:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
@@ -116,6 +116,20 @@ class SearchRanking:
             retrieval.ranked_by = "psq"
             retrieval.degraded.append(_without_dense(fault))
         return words, links, meanings
+
+    def _add_passages(self, retrieval: Retrieval) -> None:
+        """What in the hits is near to the query, if it can be looked up; their order is known already."""
+        try:
+            with optional():
+                self._dense.add_passages(retrieval)
+        except (ClientDisconnected, DeadlinePassed, WorkCancelled):
+            raise
+        except Exception as fault:
+            if in_background():
+                raise
+            error = classify(fault) or ServiceError("the passages cannot be looked up")
+            reason = f"hits do not show what is near to the query: {error}"
+            retrieval.degraded.append(Degraded.of(STAGE, reason, error.error_type))
 
     def _reorder(self, retrieval: Retrieval) -> None:
         """Late interaction, if there is time for it."""

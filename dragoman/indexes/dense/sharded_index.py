@@ -18,7 +18,7 @@ from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.shard_group import ShardGroup, Unsearched, shard_of
 
-__all__ = ["CodesOfShards", "DenseHits", "ShardedDenseIndex"]
+__all__ = ["CodesOfShards", "DenseHits", "PassageHits", "ShardedDenseIndex", "join"]
 
 _FAULTS = (IndexFault, OSError, RuntimeError, MemoryError)
 """What a part may raise by itself; FAISS raises RuntimeError."""
@@ -34,6 +34,13 @@ class DenseHits(NamedTuple):
     def only(self, keys: Keys) -> DenseHits:
         """Those of some documents."""
         return self._replace(best=self.best.at(np.isin(self.best.keys, keys)))
+
+
+class PassageHits(NamedTuple):
+    """Documents with their best passages, and the parts that did not answer."""
+
+    hits: list[DenseHit]
+    unsearched: tuple[Unsearched, ...] = ()
 
 
 class CodesOfShards(NamedTuple):
@@ -112,21 +119,22 @@ class ShardedDenseIndex:
         unsearched = self._group.list_unsearched(faults)
         if len(answers) == 1:
             return DenseHits(*next(iter(answers.values())), unsearched)
-        nearest = _join([best for best, _ in answers.values()])
+        nearest = join([best for best, _ in answers.values()])
         order = np.lexsort((nearest.keys, -nearest.scores))
         further = order[k:][np.isin(nearest.keys[order[k:]], others)]
-        more = _join([nearest.at(further), *(more for _, more in answers.values())])
+        more = join([nearest.at(further), *(more for _, more in answers.values())])
         return DenseHits(nearest.at(order[:k]), more, unsearched)
 
-    def score(self, vector: Vectors, keys: Sequence[int]) -> list[DenseHit]:
-        """Documents by their keys, best first, as :meth:`DenseIndex.score`; without those of a part that fails.
+    def score(self, vector: Vectors, keys: Sequence[int]) -> PassageHits:
+        """Documents by their keys, best first, as :meth:`DenseIndex.score`.
 
         Raises:
             IndexFault, OSError, RuntimeError, MemoryError: no part can be searched.
         """
         spread = self._group.spread(keys, lambda key: key)
-        answers, _ = self._group.ask(lambda shard, position: shard.score(vector, spread[position]), spread)
-        return sorted(chain.from_iterable(answers.values()), key=lambda hit: (-hit.score, hit.key))
+        answers, faults = self._group.ask(lambda shard, position: shard.score(vector, spread[position]), spread)
+        hits = sorted(chain.from_iterable(answers.values()), key=lambda hit: (-hit.score, hit.key))
+        return PassageHits(hits, self._group.list_unsearched(faults))
 
     def state_codes(self, vector: Vectors, keys: Sequence[int]) -> CodesOfShards | None:
         """The coded states of documents, as :meth:`DenseIndex.state_codes`, and the parts that did not answer.
@@ -150,5 +158,6 @@ class ShardedDenseIndex:
         return CodesOfShards(StateCodes(rows, lengths, joined), self._group.list_unsearched(faults))
 
 
-def _join(parts: Sequence[Nearest]) -> Nearest:
+def join(parts: Sequence[Nearest]) -> Nearest:
+    """The documents of all, one after the other."""
     return Nearest(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -22,6 +22,8 @@ UNIX = "unix://"
 _KEPT = 16
 """Most connections that are kept for a next request."""
 _KEPT_SECONDS = 5.0
+_NEXT_ADDRESS_SECONDS = 0.25
+"""After this the next address of a name is tried beside the one before (RFC 8305)."""
 """How long they are: a server may close them later, and a request that it has not read would be lost."""
 
 
@@ -112,7 +114,10 @@ class HttpClient:
                 else:
                     tls = self._context() if self._url.scheme == "https" else None
                     port = self._url.port or (443 if tls else 80)
-                    _, channel = await loop.create_connection(_Channel, self._url.hostname or "", port, ssl=tls)
+                    host = self._url.hostname or ""
+                    _, channel = await loop.create_connection(
+                        _Channel, host, port, ssl=tls, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS
+                    )
         except TimeoutError as fault:
             raise ConnectTimeout from fault
         except (OSError, UnicodeError, ValueError) as fault:  # also a name or a port that is none

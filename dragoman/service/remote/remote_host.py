@@ -291,7 +291,8 @@ class RemoteHost:
             self._described[model] = answer.result()
             self._failed.pop(model, None)
             described.set_result(self._described[model].info)
-            asyncio.get_running_loop().run_in_executor(None, self.trim)  # what else its first use has loaded here
+            if self._loop is not None:  # what else its first use has loaded here
+                self._loop.call_soon_threadsafe(self._loop.run_in_executor, None, self.trim)
 
     def _begin(self, asked: Asked, futures: Sequence[Future[Any]], headers: dict[str, str], emit: Emit | None) -> None:
         answering = asyncio.get_running_loop().create_task(self._answer(asked, futures, headers, emit))

@@ -126,8 +126,8 @@ def test_an_index_that_fails_after_the_ranking_is_reported_once(
         answer = ask(runtime, "bee", method="hybrid")
         assert set(ids(answer)) >= {"r", "s", "b"}
         assert reasons(answer, "first_stage") == [
-            "collection 'de': hits of dense search have no words compared: the index of a collection is damaged or"
-            " closed, and is being repaired"
+            "collection 'de': some documents have no words compared: the index of a collection is damaged or closed,"
+            " and is being repaired"
         ]
         with background(60), pytest.raises(IndexFault, match="is closing"):
             ask(runtime, "bee", method="hybrid")

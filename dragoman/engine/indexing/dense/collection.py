@@ -20,9 +20,9 @@ from dragoman.engine.core.errors import NotFound, Unavailable
 from dragoman.engine.indexing.feed import Feed
 from dragoman.engine.indexing.sources import CollectionRecord, EmbeddingSource, SourceDocument, Version
 from dragoman.engine.models.encoding import Embedding, EncoderInfo, PassageText
-from dragoman.indexes.dense.index import NONE, DenseHit, Embedded, Nearest
+from dragoman.indexes.dense.index import NONE, Embedded, Nearest
 from dragoman.indexes.dense.parts import to_8_bits
-from dragoman.indexes.dense.sharded_index import CodesOfShards, DenseHits, ShardedDenseIndex
+from dragoman.indexes.dense.sharded_index import CodesOfShards, DenseHits, PassageHits, ShardedDenseIndex, join
 from dragoman.lexicon.text.passages import Span, passages, sentences
 
 logger = logging.getLogger("dragoman")
@@ -272,10 +272,13 @@ class DenseCollection:
             answer = index.search(vector, k + spare, others)
             best, more = self._current(answer.best, generation), self._current(answer.others, generation)
             if len(best.keys) >= k or len(answer.best.keys) < k + spare:
-                return DenseHits(best.at(np.arange(len(best.keys)) < k), more, answer.unsearched)
+                first = np.arange(len(best.keys)) < k
+                return DenseHits(
+                    best.at(first), join([best.at(~first & np.isin(best.keys, others)), more]), answer.unsearched
+                )
             spare = 2 * spare + len(answer.best.keys) - len(best.keys)
 
-    def passages(self, vector: NDArray[np.float32], keys: Sequence[int]) -> list[DenseHit]:
+    def passages(self, vector: NDArray[np.float32], keys: Sequence[int]) -> PassageHits:
         """The best passages of documents that have embeddings, as they were embedded.
 
         Raises:

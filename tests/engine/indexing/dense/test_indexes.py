@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dragoman.engine.core.errors import TooManyRequests, Unavailable
@@ -111,3 +113,29 @@ def test_searches_and_additions_go_on_while_embeddings_are_stored(
         slow.result(60)
         assert collection.coverage() == Coverage(missing=0, failed=0, total=4)
         assert len(collection.search(WordEncoder.vector("bee"), 9).best.keys) == 4
+
+
+def test_outdated_documents_are_left_out_and_no_others(
+    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of the first ones are outdated, in as many rounds as that takes."""
+    with running(settings) as runtime:
+        key = runtime.collections.create("c", "de").key
+        add(runtime, "c", *({"id": str(place), "text": " ".join(["Biene"] * place)} for place in range(1, 25)))
+        runtime.dense.embed(key)
+        collection, vector, noise = runtime.dense.of(key), WordEncoder.vector("bee"), random.Random(1)
+        order = collection.search(vector, 99).best.keys.tolist()
+        generations = runtime.source.generations
+        for _ in range(60):
+            stale = set(noise.sample(order, noise.randrange(len(order))))
+            others = sorted(noise.sample(order, noise.randrange(9)))
+            k = noise.randrange(1, 9)
+            monkeypatch.setattr(
+                runtime.source,
+                "generations",
+                lambda keys, stale=stale: {one: at + (one in stale) for one, at in generations(keys).items()},
+            )
+            answer = collection.search(vector, k, None, np.array(others, np.int64))
+            current = [one for one in order if one not in stale]
+            assert answer.best.keys.tolist() == current[:k]
+            assert sorted(answer.others.keys.tolist()) == sorted(one for one in current[k:] if one in others)

@@ -3,7 +3,9 @@ package dragoman;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeoutException;
 
 /**
@@ -178,14 +180,17 @@ public final class Batch {
   }
 
   private <T> T onSnapshots(Work work, Answer<T> answer) throws IOException, TimeoutException {
-    int acquired = 0;
+    Map<Searcher, Snapshot> acquired = new IdentityHashMap<>(); // one for all languages of an index
     try {
-      for (; acquired < searchers.length; acquired++) snapshots[acquired] = searchers[acquired].acquire();
+      for (int part = 0; part < searchers.length; part++) {
+        if (!acquired.containsKey(searchers[part])) acquired.put(searchers[part], searchers[part].acquire());
+        snapshots[part] = acquired.get(searchers[part]);
+      }
       prepare();
       each(work);
       return answer.of();
     } finally {
-      while (--acquired >= 0) searchers[acquired].release(snapshots[acquired]);
+      for (Map.Entry<Searcher, Snapshot> entry : acquired.entrySet()) entry.getKey().release(entry.getValue());
     }
   }
 
@@ -193,14 +198,18 @@ public final class Batch {
   private void prepare() throws IOException, TimeoutException {
     Field[] read = new Field[searchers.length];
     Term[][] found = new Term[searchers.length][];
-    List<List<String>> wanted = new ArrayList<>();
+    int[] queryOf = new int[searchers.length];
     for (int i = 0; i < count; i++) {
       for (int part = firsts[0][i]; part < firsts[0][i + 1]; part++) {
-        read[part] = snapshots[part].field(fields.get(i));
-        wanted.add(terms.subList(firsts[1][i], firsts[1][i + 1]));
+        queryOf[part] = i;
       }
     }
-    each(part -> found[part] = read[part].terms(wanted.get(part)));
+    each(
+        part -> {
+          int i = queryOf[part];
+          read[part] = snapshots[part].field(fields.get(i));
+          found[part] = read[part].terms(terms.subList(firsts[1][i], firsts[1][i + 1]));
+        });
     for (int i = 0; i < count; i++) {
       long[] sums = new long[Field.STATISTICS + shapes[SHAPE * i + 1]];
       for (int part = firsts[0][i]; part < firsts[0][i + 1]; part++) {

@@ -73,17 +73,23 @@ final class Processors {
     Object token = new Object();
     RUNNING.put(token, System.nanoTime());
     snapshot.reader.incRef();
-    submitted.add(
-        THREADS.submit(
-            () -> {
-              try {
-                work.run();
-              } finally {
-                RUNNING.remove(token);
-                snapshot.leave();
-              }
-              return null;
-            }));
+    try {
+      submitted.add(
+          THREADS.submit(
+              () -> {
+                try {
+                  work.run();
+                } finally {
+                  RUNNING.remove(token);
+                  snapshot.leave();
+                }
+                return null;
+              }));
+    } catch (OutOfMemoryError error) { // there cannot be another thread
+      RUNNING.remove(token);
+      snapshot.leave();
+      throw error;
+    }
   }
 
   /** Waits until all that was submitted is done; raises a fault of it. */
