@@ -98,7 +98,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
             server.client.put("/v1/aliases/live", json={"collection": "c"}).raise_for_status()
         importer = Importer(server.url, noise, known, request)
         importer.start()
-        wanted = request + noise.randrange(1, 12)
+        wanted = request + noise.randrange(6, 18)
         while importer.request < wanted and importer.is_alive():
             time.sleep(0.001)
         time.sleep(noise.uniform(0.0, 0.1))
