@@ -39,6 +39,9 @@ public final class Batch {
   /** For each query, and for their end, the first of its parts, terms, groups and keys. */
   private final int[][] firsts;
 
+  /** For each part, its query. */
+  private final int[] queryOf;
+
   private final Snapshot[] snapshots;
   private final Query[] queries;
 
@@ -64,6 +67,8 @@ public final class Batch {
     for (int of = 0; of < SHAPE; of++) {
       for (int i = 0; i < count; i++) firsts[of][i + 1] = firsts[of][i] + shapes[SHAPE * i + of];
     }
+    queryOf = new int[searchers.length];
+    for (int i = 0; i < count; i++) Arrays.fill(queryOf, firsts[0][i], firsts[0][i + 1], i);
     snapshots = new Snapshot[searchers.length];
     queries = new Query[searchers.length];
   }
@@ -137,13 +142,11 @@ public final class Batch {
       throws IOException, TimeoutException {
     Batch batch =
         new Batch(searchers, shapes, parameters, fields, terms, weights, groups, new Processors(processors, millis));
-    int[] queryOf = new int[searchers.length];
-    for (int i = 0; i < batch.count; i++) Arrays.fill(queryOf, batch.firsts[0][i], batch.firsts[0][i + 1], i);
     double[][] scores = new double[searchers.length][];
     return batch.computed(
         part -> {
           int[] first = batch.firsts[3];
-          long[] chosen = Arrays.copyOfRange(keys, first[queryOf[part]], first[queryOf[part] + 1]);
+          long[] chosen = Arrays.copyOfRange(keys, first[batch.queryOf[part]], first[batch.queryOf[part] + 1]);
           Chosen found = new Chosen(batch.snapshots[part], chosen, batch.queries[part]);
           batch.queries[part].score(found);
           scores[part] = found.scores;
@@ -198,12 +201,6 @@ public final class Batch {
   private void prepare() throws IOException, TimeoutException {
     Field[] read = new Field[searchers.length];
     Term[][] found = new Term[searchers.length][];
-    int[] queryOf = new int[searchers.length];
-    for (int i = 0; i < count; i++) {
-      for (int part = firsts[0][i]; part < firsts[0][i + 1]; part++) {
-        queryOf[part] = i;
-      }
-    }
     each(
         part -> {
           int i = queryOf[part];
