@@ -33,6 +33,8 @@ class IndexedDocument:
     """The document's integer key in the database, unique in the collection."""
     language: str
     text: str
+    attributes: str = ""
+    """As of :func:`~dragoman.indexes.attributes.values.encode_attributes`."""
 
 
 class IndexRow(NamedTuple):
@@ -47,6 +49,8 @@ class IndexRow(NamedTuple):
     sounds: str
     """The skeletons of the distinct terms but function words and parts of words, each with its term (see
     `indexes.analysis.transliteration`). See :func:`_phonetic_terms`."""
+    attributes: str = ""
+    """As those of the document."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -82,7 +86,7 @@ def analyse_documents(documents: Sequence[IndexedDocument], analyses: Mapping[st
         phonetic = " ".join([sounds(term) for term in steps])
         terms = " ".join([entry.row for entry in entries])
         folded = "" if has_words_among_terms(document.language) else " ".join(words)
-        rows.append(IndexRow(document.key, document.language, folded, terms, phonetic))
+        rows.append(IndexRow(document.key, document.language, folded, terms, phonetic, document.attributes))
     return rows
 
 

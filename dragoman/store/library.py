@@ -113,6 +113,7 @@ class Library:
                 self.metrics,
                 DenseStage(
                     self.dense,
+                    self.indexes,
                     self.models,
                     QueryEncoding(self.models, settings),
                     self.collections.languages_by_keys,

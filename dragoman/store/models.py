@@ -108,15 +108,23 @@ class Document(Base):
     text: Mapped[str] = mapped_column(Text)
     metadata_: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON(none_as_null=True))
     generation: Mapped[int] = mapped_column(BigInteger)
-    """When anything but its metadata was written last; indexes and embeddings follow this one."""
+    """When anything but its metadata was written last; embeddings follow this one."""
     metadata_generation: Mapped[int | None] = mapped_column(BigInteger)
-    """When its metadata alone was changed last; null: never since a version that writes it down."""
+    """When its metadata alone was changed last, which indexes follow; null: never since a version that notes it."""
     deleted: Mapped[bool] = mapped_column(Boolean, default=False)
 
     __table_args__ = (
         UniqueConstraint("collection_id", "id", name="uq_documents_collection_id_id"),
         Index("ix_documents_generation", "collection_id", "generation", "key"),
         Index("ix_documents_key", "collection_id", "key"),
+        Index(
+            "ix_documents_metadata_generation",
+            "collection_id",
+            "metadata_generation",
+            "key",
+            sqlite_where=sql("metadata_generation IS NOT NULL"),
+            postgresql_where=sql("metadata_generation IS NOT NULL"),
+        ),
         Index(
             "ix_documents_deleted",
             "collection_id",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from dragoman.engine.indexing.sources import DocumentSource, SourceDocument, Versions
+from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument
 
 KeyFilter = Callable[[int], bool]
@@ -80,7 +81,12 @@ def indexed_text(title: str | None, text: str) -> str:
 def indexed_documents(documents: Sequence[SourceDocument]) -> list[IndexedDocument]:
     """The documents to index, of all changes."""
     return [
-        IndexedDocument(document.key, document.language, indexed_text(document.title, document.text))
+        IndexedDocument(
+            document.key,
+            document.language,
+            indexed_text(document.title, document.text),
+            encode_attributes(document.id, document.language, document.title, document.metadata),
+        )
         for document in documents
         if not document.deleted
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from dragoman.engine.indexing.entity_names import Mention
 from dragoman.indexes.dense.index import Embedded
@@ -42,6 +42,8 @@ class SourceDocument:
     title: str | None
     text: str
     deleted: bool = False
+    id: str = ""
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class DocumentSource(CollectionSource, Protocol):
     """The documents of collections, which indexes follow."""
 
     def changes(self, collection: int, after: int) -> Iterator[Sequence[SourceDocument]]:
-        """Documents written or deleted after a generation, in chronological order, in batches.
+        """Documents written or deleted after a generation, in batches: those whose metadata alone changed come last.
 
         From the beginning (-1) deleted ones are left out, because an empty index has nothing to remove.
         """
@@ -207,6 +209,9 @@ class EntitySource(CollectionSource, Protocol):
 
     def holding(self, collection: int, names: Collection[str], translations: Collection[str]) -> set[int]:
         """The keys of a collection's documents that hold one of the folded forms of a name, or a translation of it."""
+
+    def with_names(self, collection: int) -> set[int]:
+        """The keys of a collection's documents that hold any name."""
 
 
 class TextSource(Protocol):

@@ -13,17 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.core.answer import Degraded
-from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.core.errors import NotFound, Unavailable, classify
+from dragoman.engine.core.names import without_folders
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
+from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.query_encoding import QueryEncoding
-from dragoman.engine.search.candidates import NO_MEANINGS, NO_WORDS, Candidates, MeaningRanking, WordRanking
+from dragoman.engine.search.candidates import (
+    NO_MEANINGS,
+    NO_WORDS,
+    Candidates,
+    Keys,
+    MeaningRanking,
+    WordRanking,
+)
 from dragoman.engine.search.ranked import Retrieval, note_unsearched
 from dragoman.indexes.dense.index import Nearest
 from dragoman.indexes.dense.sharded_index import DenseHits
 from dragoman.indexes.fusion import calibrate
+from dragoman.indexes.lucene.searched_index import FAULTS
 
 STAGE = "dense"
 _MOST_FETCHED = 1_000
@@ -40,12 +50,14 @@ class DenseStage:
     def __init__(
         self,
         dense: DenseIndexes,
+        indexes: Indexes,
         models: Models,
         queries: QueryEncoding,
         languages_by_keys: Callable[[Sequence[int]], Mapping[int, str]],
         embed_seconds: float,
     ) -> None:
         self._dense = dense
+        self._indexes = indexes
         self._models = models
         self._queries = queries
         self._languages_by_keys = languages_by_keys
@@ -109,6 +121,7 @@ class DenseStage:
         excess = encoder.means.excess(query.vector, retrieval.languages)
         degraded: list[Degraded] = []
         rankings: list[MeaningRanking] = []
+        unfiltered: list[Unavailable] = []
         for collection in retrieval.collections:
             reached = coverage.get(collection.key)
             if reached is None:
@@ -123,8 +136,12 @@ class DenseStage:
                     self._meanings(collection, near, excess) for near in (hits.best, hits.others) if len(near.keys)
                 ]
             except (NotFound, Unavailable) as fault:
+                if isinstance(fault, Unavailable) and collection.key in retrieval.filters:
+                    unfiltered.append(fault)
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 degraded.append(Degraded.of(STAGE, reason, fault.error_type, collection.name, 1.0))
+        if unfiltered and len(unfiltered) == len(retrieval.collections):
+            raise unfiltered[0]
         _check_embedded(coverage.values())
         retrieval.degraded += degraded
         retrieval.encoded = query
@@ -142,13 +159,26 @@ class DenseStage:
     ) -> DenseHits:
         """The hits of a collection, more where it has several languages, and the documents of ``words``."""
         embeddings = self._dense.of(collection.key)
-        if retrieval.permitted is not None:
-            permitted = np.array(retrieval.permitted.get(collection.key, ()), np.int64)
-            return embeddings.search(vector, 1, collection.generation, permitted).only(permitted)
         fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
         collections = np.array([ranking.collection.key for ranking in retrieval.collection_rankings], np.int64)
         others = words.keys[collections[words.rankings] == collection.key]
-        return embeddings.search(vector, fetched, collection.generation, others)
+        return embeddings.search(vector, fetched, collection.generation, others, self._accepted(retrieval, collection))
+
+    def _accepted(self, retrieval: Retrieval, collection: CollectionInfo) -> Keys | None:
+        """The keys of a collection's documents that may be found; None for all.
+
+        Raises:
+            NotFound, Unavailable: the filter cannot be asked.
+        """
+        if (program := retrieval.filters.get(collection.key)) is None:
+            return None
+        try:
+            with self._indexes.of(collection.key).use(filtered=True) as index:
+                filtered = index.filtered(program)
+        except FAULTS as fault:
+            raise classify(fault) or Unavailable(without_folders(str(fault))) from fault
+        note_unsearched(retrieval.degraded, STAGE, collection, filtered.unsearched)
+        return filtered.keys
 
     def _meanings(self, collection: CollectionInfo, near: Nearest, excess: Mapping[str, float]) -> MeaningRanking:
         """Documents of one collection with their languages; they are not calibrated yet."""

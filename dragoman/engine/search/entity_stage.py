@@ -1,4 +1,4 @@
-"""Searches limited to documents that hold names, and the names in hits."""
+"""Searches limited to documents that a filter leaves or that hold names, and the names in hits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.entity_names import Mention, fold_name
+from dragoman.engine.indexing.filtering import program_of, read_filter
 from dragoman.engine.indexing.sources import EntityCoverage, EntitySource
 from dragoman.engine.search.ranked import Retrieval
 from dragoman.engine.search.response import Entity
 from dragoman.engine.search.room import entity_size
 from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.indexes.attributes.filters import keys_program
 from dragoman.lexicon.query import LEAST_PROBABILITY
 
 STAGE = "entities"
@@ -29,12 +31,16 @@ class EntityStage:
         self._entities = entities
 
     def limit(self, retrieval: Retrieval) -> None:
-        """Limit a search to the documents that hold the names of its request.
+        """Limit a search to the documents that its filter leaves, and that hold the names of its request.
 
         Raises:
-            InvalidRequest: a name has no letter, a named collection has no entities, or none has.
+            InvalidRequest: the filter is none; a name has no letter, a named collection has no entities, or none has.
         """
         request, language = retrieval.request, retrieval.query.language
+        if request.filter is not None:
+            filter = read_filter(request.filter)
+            for collection in retrieval.collections:
+                retrieval.narrow(collection, program_of(filter, collection, self._entities))
         if request.entities is None:
             return
         for place, name in enumerate(request.entities):
@@ -44,10 +50,9 @@ class EntityStage:
         if without and (request.collections is not None or len(without) == len(retrieval.collections)):
             raise InvalidRequest(f"entities: collection {without[0]!r} was made without `entities`")
         retrieval.collections = [collection for collection in retrieval.collections if collection.entities]
-        retrieval.permitted = {
-            collection.key: sorted(self._holding(collection, request.entities, language, retrieval.snapshot))
-            for collection in retrieval.collections
-        }
+        for collection in retrieval.collections:
+            keys = self._holding(collection, request.entities, language, retrieval.snapshot)
+            retrieval.narrow(collection, keys_program(keys))
         for collection in retrieval.collections:
             retrieval.degraded += _missing(collection.name, self._entities.entity_coverage(collection.key))
 

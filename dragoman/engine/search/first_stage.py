@@ -23,7 +23,6 @@ from dragoman.engine.query.translation import Translated, translate
 from dragoman.engine.search.candidates import NO_WORDS, Candidates, Keys, WordMatches, WordRanking
 from dragoman.engine.search.ranked import (
     CollectionRanking,
-    Permitted,
     RankedDocument,
     Retrieval,
     StageScore,
@@ -174,7 +173,11 @@ class FirstStage:
         """The rankings that have hits, by collection and language."""
         asked = [(info, translations[language]) for info in retrieval.collections for language in info.languages]
         queries = [
-            (info, prepare(translated.query, translated.language, translated.bm25)) for info, translated in asked
+            (
+                info,
+                prepare(translated.query, translated.language, translated.bm25, retrieval.filters.get(info.key, "")),
+            )
+            for info, translated in asked
         ]
         answers, faults = self._ask(queries, lambda questions, _: score_each(questions, k))
         rankings: list[tuple[CollectionRanking, Scored]] = []
@@ -185,37 +188,8 @@ class FirstStage:
         unsearched: dict[int, Sequence[Unsearched]] = {
             asked[place][0].key: answer.unsearched for place, answer in answers.items() if answer.unsearched
         }
-        if retrieval.permitted is not None:
-            rankings = self._permitted_of(rankings, retrieval.permitted, k, unsearched, faults)
         self._note_faults(retrieval.collections, unsearched, faults, degraded)
         return rankings
-
-    def _permitted_of(
-        self,
-        rankings: Sequence[tuple[CollectionRanking, Scored]],
-        permitted: Permitted,
-        k: int,
-        unsearched: dict[int, Sequence[Unsearched]],
-        faults: dict[int, Exception],
-    ) -> list[tuple[CollectionRanking, Scored]]:
-        """The rankings of those documents that may be found, without those that have none."""
-        keys = [np.array(permitted.get(ranking.collection.key, ()), np.int64) for ranking, _ in rankings]
-        answers, more = self._ask(
-            [(ranking.collection, ranking.query) for ranking, _ in rankings],
-            lambda questions, places: score_documents_of_each(questions, [keys[place] for place in places]),
-        )
-        faults |= more
-        chosen = []
-        for place, parts in answers.items():
-            ranking, scored = rankings[place]
-            matching = np.flatnonzero(parts.totals)
-            totals = parts.totals[matching].astype(np.float64)
-            best = np.lexsort((keys[place][matching], -totals))[:k]
-            if len(best):
-                chosen.append((ranking, scored._replace(keys=keys[place][matching][best], scores=totals[best])))
-            if parts.unsearched:
-                unsearched[ranking.collection.key] = parts.unsearched
-        return chosen
 
     def _note_faults(
         self,
@@ -256,12 +230,12 @@ class FirstStage:
         answers: dict[int, T] = {}
         with ExitStack() as all_uses:
             uses: dict[int, tuple[ExitStack, SearchedIndex]] = {}
-            for collection in check_each({info.key: info for info, _ in queries}.values()):
+            for key, filtered in check_each({info.key: bool(query.filter) for info, query in queries}.items()):
                 use = all_uses.enter_context(ExitStack())
                 try:
-                    uses[collection.key] = use, use.enter_context(self._indexes.of(collection.key).use())
+                    uses[key] = use, use.enter_context(self._indexes.of(key).use(filtered=filtered))
                 except _FAULTS as fault:
-                    faults[collection.key] = fault
+                    faults[key] = fault
             chosen = [place for place, (info, _) in enumerate(queries) if info.key in uses]
             questions = [(uses[queries[place][0].key][1], queries[place][1]) for place in chosen]
             for place, answer in zip(chosen, ask(questions, chosen), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,9 +33,6 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.queries import PreparedQuery
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Token
-
-Permitted = Mapping[int, Sequence[int]]
-"""The keys of the documents that a search may find, by the key of their collection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +113,8 @@ class Retrieval:
     cancelled: Cancelled | None = None
     language_probability: float = 1.0
     """How sure the query's language is."""
-    permitted: Permitted | None = None
-    """The documents that may be found; None for all."""
+    filters: dict[int, str] = field(default_factory=dict)
+    """By the key of a collection, the program of the filter that leaves what may be found; without one, that is all."""
     names: Sequence[QueryName] = ()
     """The names in the query."""
     translations: list[Translated] = field(default_factory=list)
@@ -154,6 +151,11 @@ class Retrieval:
             detected=self.request.query_language is None,
             language_probability=round(self.language_probability, 4),
         )
+
+    def narrow(self, collection: CollectionInfo, program: str) -> None:
+        """Find only what the program of a filter leaves of a collection, besides what it is limited to already."""
+        present = self.filters.get(collection.key)
+        self.filters[collection.key] = program if present is None else f"& 2 {present} {program}"
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

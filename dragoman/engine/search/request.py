@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 
@@ -36,6 +36,8 @@ class SearchQuery:
     names: bool = False
     """Whether names stay whole, by psq and hybrid; finding them takes a pass of the tagger."""
     entities: Sequence[str] | None = None
+    filter: Mapping[str, Any] | None = None
+    """Which documents may be found, by their metadata; :mod:`dragoman.indexes.attributes.filters` has the form."""
     gloss: bool = False
     explain: bool = False
     translate_snippets: bool = False

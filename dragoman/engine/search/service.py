@@ -330,7 +330,7 @@ class Search:
 
     def _suggestions(self, retrieval: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
         request = retrieval.request
-        if request.method in ("none", "dense") or request.entities or retrieval.collection_rankings:
+        if request.method in ("none", "dense") or retrieval.filters or retrieval.collection_rankings:
             return []
         targets = retrieval.languages
 

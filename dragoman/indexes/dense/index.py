@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from threading import RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ _SPARE_SLOTS = 1024
 _MIN_FETCHED = 64
 _ROUNDING = 1e-5
 """By how much FAISS's products may differ from ours, of unit vectors."""
+_FEW_PASSAGES = 4_096
+"""Passages that a filter leaves of which all products are computed: that takes less than a search among them."""
 _COMPARED_PASSAGES = 2
 """The best passages of a document, by their vectors, whose subwords are compared with the query's."""
 _COMPARED_SUBWORDS = 200
@@ -212,8 +214,12 @@ class DenseIndex:
         with self._lock:
             return self.score(vector, self.nearest(vector, k)[0].keys.tolist())
 
-    def nearest(self, vector: Vectors, k: int, others: Keys = _NO_KEYS) -> tuple[Nearest, Nearest]:
+    def nearest(
+        self, vector: Vectors, k: int, others: Keys = _NO_KEYS, accepted: Keys | None = None
+    ) -> tuple[Nearest, Nearest]:
         """The documents of :meth:`search`, and further ones by their keys, those of ``others`` that have passages.
+
+        With ``accepted`` the first are of documents with these keys.
 
         Raises:
             ValueError: as :meth:`search`.
@@ -223,11 +229,11 @@ class DenseIndex:
         if vector.shape != (self.width,):
             raise ValueError(f"the query vector has shape {vector.shape}, not ({self.width},)")
         with self._lock:
-            passages, scores, best = self._search(vector, k)
+            passages, scores, best = self._search(vector, k, accepted)
             nearest = passages.nearest(best[:k], scores)
             if not len(others):
                 return nearest, NONE
-            if len(passages.ids) == len(self):
+            if len(passages.ids) == len(self) and accepted is None:
                 return nearest, passages.nearest(best[k:][np.isin(passages.keys[best[k:]], others)], scores)
             return nearest, self._best_of(vector, others[~np.isin(others, nearest.keys)].tolist()).nearest
 
@@ -287,7 +293,7 @@ class DenseIndex:
             self._passages = _Passages(ids, keys, generations)
         return self._passages
 
-    def _search(self, vector: Vectors, k: int) -> tuple[_Passages, Vectors, Keys]:
+    def _search(self, vector: Vectors, k: int, accepted: Keys | None) -> tuple[_Passages, Vectors, Keys]:
         """Passages with the ``k`` best documents, the products of each, and the best ones of each document in order.
 
         FAISS computes several products at a time, and rounds them by how many there are; here each is by itself.
@@ -297,17 +303,31 @@ class DenseIndex:
         faiss.omp_set_num_threads(1)  # per thread; one query does not repay a thread pool
         query = np.ascontiguousarray(vector, dtype=np.float32)[None]
         order, total, fetched = self._order(), len(self), max(4 * k, _MIN_FETCHED)
+        params = None
+        if accepted is not None:
+            chosen = np.isin(order.keys, accepted)
+            total = int(chosen.sum())
+            if total <= max(fetched, _FEW_PASSAGES):
+                places = np.flatnonzero(chosen)
+                passages, scores = order.at(places), _inner_products(self._rows()[places], vector)
+                return passages, scores, passages.best(scores)
+            bits = np.packbits(chosen, bitorder="little")
+            selector: Any = faiss.IDSelectorBitmap  # whose types are those of its C++ constructor
+            params = faiss.SearchParameters(sel=selector(bits))  # type: ignore[call-arg]
         while fetched < total:
-            rounded, places = self._flat.search(query, fetched)
-            passages = order.at(np.sort(places[0]))
-            scores = _inner_products(self._rows()[np.sort(places[0])], vector)
+            rounded, nearest = self._flat.search(query, fetched, params=params)
+            places = np.sort(nearest[0])
+            passages, scores = order.at(places), _inner_products(self._rows()[places], vector)
             best = passages.best(scores)
             # documents tied with the last one may follow the fetched passages
             if len(best) >= k and scores[best[k - 1]] > rounded[0, -1] + _ROUNDING:
                 return passages, scores, best
             fetched *= 4
-        scores = _inner_products(self._rows(), vector)
-        return order, scores, order.best(scores)
+        passages, rows = order, self._rows()
+        if accepted is not None:
+            passages, rows = order.at(np.flatnonzero(chosen)), rows[chosen]
+        scores = _inner_products(rows, vector)
+        return passages, scores, passages.best(scores)
 
     def _best_of(self, vector: Vectors, keys: Iterable[int]) -> _Best:
         """Documents by their keys, best first, each with its best passage."""

@@ -31,10 +31,6 @@ class DenseHits(NamedTuple):
     others: Nearest
     unsearched: tuple[Unsearched, ...] = ()
 
-    def only(self, keys: Keys) -> DenseHits:
-        """Those of some documents."""
-        return self._replace(best=self.best.at(np.isin(self.best.keys, keys)))
-
 
 class PassageHits(NamedTuple):
     """Documents with their best passages, and the parts that did not answer."""
@@ -108,14 +104,14 @@ class ShardedDenseIndex:
         spread = self._group.spread(keys, lambda key: key)
         return list(chain.from_iterable(self._group.shards[place].get(chosen) for place, chosen in spread.items()))
 
-    def search(self, vector: Vectors, k: int, others: Keys = NONE.keys) -> DenseHits:
+    def search(self, vector: Vectors, k: int, others: Keys = NONE.keys, accepted: Keys | None = None) -> DenseHits:
         """The ``k`` best documents, and those with the keys ``others``, as :meth:`DenseIndex.nearest`.
 
         Raises:
             ValueError: if ``k`` is below 1 or the vector has another width.
             IndexFault, OSError, RuntimeError, MemoryError: no part can be searched.
         """
-        answers, faults = self._group.ask(lambda shard, position: shard.nearest(vector, k, others))
+        answers, faults = self._group.ask(lambda shard, position: shard.nearest(vector, k, others, accepted))
         unsearched = self._group.list_unsearched(faults)
         if len(answers) == 1:
             return DenseHits(*next(iter(answers.values())), unsearched)

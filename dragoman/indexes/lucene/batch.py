@@ -49,7 +49,8 @@ def score_batch(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQu
     """
     batch = _join(searchers, queries, [0] * len(queries))
     with _free_processors() as processors:
-        limits = min(k, MOST_HITS), processors, _milliseconds(searchers)
+        filters = "\n".join([query.filter for query in queries])
+        limits = filters, min(k, MOST_HITS), processors, _milliseconds(searchers)
         answer = np.array(java_class("dragoman.Batch").search(*batch, *limits))
     answers: list[Scored] = []
     start = 0

@@ -25,7 +25,7 @@ from dragoman.indexes.analysis.transliteration import most_alike
 from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.errors import IndexFault, LeaseExpired
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
-from dragoman.indexes.lucene.searched_index import FAULTS, SearchedIndex
+from dragoman.indexes.lucene.searched_index import FAULTS, Filtered, SearchedIndex
 from dragoman.indexes.shard_group import ShardGroup, Unsearched
 
 __all__ = ["JoinedIndex", "Shard"]
@@ -57,6 +57,9 @@ class Shard(Protocol):
 
     def score_documents(self, query: PreparedQuery, keys: Sequence[int], lease: Lease | None = None) -> Parts:
         """The second round for some documents; raises LeaseExpired where the snapshot is gone."""
+
+    def filtered(self, program: str) -> Filtered:
+        """The documents that the program of a filter leaves."""
 
     def vocabulary(
         self, language: str, sounding: Collection[str], held: Collection[str]
@@ -126,6 +129,11 @@ class JoinedIndex(SearchedIndex):
             joined.scores[chosen] = parts.scores
             joined.totals[chosen] = parts.totals
         return joined
+
+    def filtered(self, program: str) -> Filtered:
+        answers, faults = self._group.ask(lambda shard, position: shard.filtered(program))
+        keys = np.sort(np.concatenate([answer.keys for answer in answers.values()]))
+        return Filtered(keys, self._group.list_unsearched(faults))
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         vocabulary = self._present_vocabulary()

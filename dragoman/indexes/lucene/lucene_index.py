@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
 from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
@@ -16,7 +18,7 @@ from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
 from dragoman.indexes.lucene.lucene_store import LuceneStore
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
-from dragoman.indexes.lucene.searched_index import SearchedIndex
+from dragoman.indexes.lucene.searched_index import Filtered, SearchedIndex
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -139,6 +141,9 @@ class LuceneIndex(SearchedIndex):
     def end(self, lease: Lease) -> None:
         """Let the snapshot of :meth:`begin` go."""
         self._run(lambda store: store.searcher.endLease(lease.version))
+
+    def filtered(self, program: str) -> Filtered:
+        return Filtered(self._run(lambda store: np.array(store.searcher.keys(program), np.int64)))
 
     def document_count(self, language: str | None = None) -> int:
         """The number of searchable documents: all, or those with at least one index term in ``language``."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.indexes.analysis.languages import PLACED
 from dragoman.indexes.documents import IndexRow
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import java_class
@@ -71,7 +70,7 @@ class LuceneStore:
         """Add documents; a document with a known key is replaced."""
         keys, *lists = zip(*rows, strict=True)
         lines = ["\n".join(column) for column in lists]
-        java_class("dragoman.Rows").write(self._writer, " ".join(sorted(PLACED)), np.array(keys, np.int64), *lines)
+        java_class("dragoman.Rows").write(self._writer, np.array(keys, np.int64), *lines)
 
     def delete(self, keys: Sequence[int]) -> None:
         """Delete documents; unknown keys are ignored."""

@@ -62,11 +62,13 @@ class PreparedQuery(NamedTuple):
     """(2 groups,) by turns the weight and the number of terms of each."""
     k1: float
     b: float
+    filter: str = ""
+    """The program of a filter that leaves some documents (:mod:`dragoman.indexes.attributes.filters`); empty: all."""
 
     def arguments(self, lease: Lease | None) -> tuple[Any, ...]:
         """What the Java methods take first: the version, the query, and the statistics."""
         version, numbers = (0, None) if lease is None else lease
-        return (version, *self[1:], numbers)
+        return (version, *self[1:-1], numbers)
 
 
 class Scored(NamedTuple):
@@ -90,8 +92,8 @@ class Scored(NamedTuple):
         return Statistics(documents, length, dict(zip(terms, frequencies, strict=True)))
 
 
-def prepare(query: TranslatedQuery, language: str, bm25: BM25) -> PreparedQuery:
-    """The query as arrays.
+def prepare(query: TranslatedQuery, language: str, bm25: BM25, filter: str = "") -> PreparedQuery:
+    """The query as arrays, over the documents that a filter's program leaves.
 
     Raises:
         ValueError: a weight is not a positive number.
@@ -108,7 +110,7 @@ def prepare(query: TranslatedQuery, language: str, bm25: BM25) -> PreparedQuery:
         _refuse(query)
     structured = query.method != "smt"
     field = query_field(query, language)
-    return PreparedQuery(terms, field, structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b)
+    return PreparedQuery(terms, field, structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b, filter)
 
 
 def begin(searcher: Any, query: PreparedQuery) -> Lease:
@@ -119,7 +121,7 @@ def begin(searcher: Any, query: PreparedQuery) -> Lease:
 
 def score(searcher: Any, query: PreparedQuery, k: int, lease: Lease | None) -> Scored:
     """The ``k`` best documents; without ``lease`` by the statistics of the present snapshot of this index."""
-    return read_scored(np.array(searcher.search(*query.arguments(lease), min(k, MOST_HITS))), query)
+    return read_scored(np.array(searcher.search(*query.arguments(lease), query.filter, min(k, MOST_HITS))), query)
 
 
 def read_scored(answer: NDArray[np.int64], query: PreparedQuery) -> Scored:

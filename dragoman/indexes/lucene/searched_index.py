@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from dragoman.indexes.lucene.queries import PreparedQuery, Scored, prepare
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["FAULTS", "Question", "SearchedIndex", "score_documents_of_each", "score_each"]
+__all__ = ["FAULTS", "Filtered", "Question", "SearchedIndex", "score_documents_of_each", "score_each"]
 
 FAULTS = (IndexFault, OSError, JavaError, JvmUnavailable)
 """What an index may raise by itself; all else is the query's fault, or ours."""
@@ -28,6 +28,13 @@ _BM25 = BM25()
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Filtered(NamedTuple):
+    """The keys of documents that a filter leaves, in ascending order, and the parts that did not answer."""
+
+    keys: NDArray[np.int64]
+    unsearched: tuple[Unsearched, ...] = ()
 
 
 class SearchedIndex(ABC):
@@ -53,6 +60,10 @@ class SearchedIndex(ABC):
     @abstractmethod
     def score_documents(self, query: PreparedQuery, keys: Sequence[int]) -> Parts:
         """The scores of the documents ``keys``: for each group of a query, and together; 0 for those not there."""
+
+    @abstractmethod
+    def filtered(self, program: str) -> Filtered:
+        """The documents that the program of a filter leaves."""
 
     @abstractmethod
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:

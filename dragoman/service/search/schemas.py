@@ -101,6 +101,12 @@ class SearchRequest(_Request):
         " `collections`, of those alone.",
         examples=[["Angela Merkel"]],
     )
+    filter: dict[str, Any] | None = Field(
+        default=None,
+        description="Only documents whose fields match, in MongoDB's form: a path in the metadata, or `id`, `language`,"
+        " `title`, `entities`. See docs/search.md.",
+        examples=[{"category": "politics", "year": {"$gte": 2020}}],
+    )
     gloss: StrictBool = Field(
         default=False,
         description="Add to each hit the translations of its words into the query's language, from the active tables.",

@@ -18,6 +18,7 @@ from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpack
+from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.store.database import Store
 from dragoman.store.documents.info import Generations, check_generation
@@ -195,7 +196,7 @@ class DocumentImport:
             begun = time.perf_counter()
             try:
                 with self._store.write() as session:
-                    generation, keys, replaced = self._write(session, batch.documents, languages)
+                    generation, attributes, replaced = self._write(session, batch.documents, languages)
             except _LanguageChanged:
                 return False
             stored = time.perf_counter()
@@ -204,7 +205,9 @@ class DocumentImport:
             self._done.replaced += replaced
             self._done.generation = generation
             self._stored_line = batch.last_line
-            self._index.apply([IndexRow(key, *rows[id][1:]) for id, key in keys.items()], generation)
+            self._index.apply(
+                [rows[id]._replace(key=key, attributes=line) for id, (key, line) in attributes.items()], generation
+            )
         self._metrics.stage("store", stored - begun)
         self._metrics.stage("index", time.perf_counter() - stored + analysed - started)
         self._metrics.documents("stored", len(batch.documents))
@@ -250,10 +253,10 @@ class DocumentImport:
 
     def _write(
         self, session: Session, documents: list[DocumentLine], languages: dict[str, str]
-    ) -> tuple[int, dict[str, int], int]:
+    ) -> tuple[int, dict[str, tuple[int, str]], int]:
         """Store a batch as the collection's next generation; of several with one id the last counts.
 
-        Returns the generation, the key of each document by its id, and how many were replaced.
+        Returns the generation, the key and the attributes of each document by its id, and how many were replaced.
 
         Raises:
             _LanguageChanged: a document that is sent without a language has another one than it was analysed in.
@@ -266,14 +269,16 @@ class DocumentImport:
         latest = _join_by_id(documents)
         present: dict[str, tuple[int, bool]] = {}
         stored_languages = dict.fromkeys(latest, collection.language)
-        for id, key, language, deleted in session.execute(
-            select(Document.id, Document.key, Document.language, Document.deleted).where(
+        metadata = {id: document.metadata for id, document in latest.items()}
+        for id, key, language, deleted, stored in session.execute(
+            select(Document.id, Document.key, Document.language, Document.deleted, Document.metadata_).where(
                 Document.collection_id == collection.id, Document.id.in_(list(latest))
             )
         ):
             present[id] = key, deleted
             if not deleted:
                 stored_languages[id] = language
+                metadata[id] = stored if metadata[id] is None else metadata[id]
         if any(document.language is None and languages[id] != stored_languages[id] for id, document in latest.items()):
             raise _LanguageChanged
         rows = {id: self._row(collection, document, languages[id]) for id, document in latest.items()}
@@ -289,8 +294,10 @@ class DocumentImport:
                 keys[id] = key
         replaced = sum(not deleted for _, deleted in present.values())
         collection.document_count += len(latest) - replaced
-        stored = {id: keys[id] for id in rows}
-        return collection.generation, stored, replaced + len(documents) - len(latest)
+        attributes = {
+            id: (keys[id], encode_attributes(id, languages[id], row["title"], metadata[id])) for id, row in rows.items()
+        }
+        return collection.generation, attributes, replaced + len(documents) - len(latest)
 
     def _row(self, collection: Collection, document: DocumentLine, language: str) -> dict[str, Any]:
         return {

@@ -43,10 +43,20 @@ _RECORD: Any = select(
     Collection.encoder,
     Collection.states,
 )
-DOCUMENT = select(Document.key, Document.generation, Document.language, Document.title, Document.text, Document.deleted)
+DOCUMENT = select(
+    Document.key,
+    Document.generation,
+    Document.language,
+    Document.title,
+    Document.text,
+    Document.deleted,
+    Document.id,
+    Document.metadata_,
+)
 """The columns of a :class:`SourceDocument`."""
 _VERSION = select(Document.key, Document.generation, Document.deleted)
 _ORDER = (Document.generation, Document.key)
+_METADATA_ORDER = (Document.metadata_generation, Document.key)
 
 _BEGINNINGS: Any = select(
     Document.key,
@@ -78,16 +88,22 @@ class StoredDocuments(StoredCollections, DocumentSource, TextSource):
 
     def changes(self, collection: int, after: int) -> Iterator[Sequence[SourceDocument]]:
         """Documents written or deleted after a generation, in batches of :data:`BATCH` or :data:`BATCH_CHARS`."""
+        yield from self._batches(_after(DOCUMENT, collection, after), _ORDER, after)
+        if after >= 0:
+            same = DOCUMENT.where(Document.collection_id == collection, Document.generation <= after)
+            yield from self._batches(same, _METADATA_ORDER, after)
+
+    def _batches(self, statement: Any, order: tuple[Any, Any], after: int) -> Iterator[Sequence[SourceDocument]]:
         last = (after, 2**62)
-        statement = _after(DOCUMENT, collection, after).order_by(*_ORDER).limit(BATCH)
+        statement = statement.add_columns(order[0].label("changed")).order_by(*order).limit(BATCH)
         while True:
             documents: list[SourceDocument] = []
             size = 0
             with self._store.read() as session:
-                rows = statement.where(tuple_(*_ORDER) > last).execution_options(yield_per=_FETCH_SIZE)
+                rows = statement.where(tuple_(*order) > last).execution_options(yield_per=_FETCH_SIZE)
                 for row in session.execute(rows):
-                    documents.append(SourceDocument(*row))
-                    last = (row.generation, row.key)
+                    documents.append(SourceDocument(*row[:-1]))
+                    last = (row.changed, row.key)
                     size += len(row.text)
                     if size >= BATCH_CHARS:
                         break

@@ -111,6 +111,17 @@ class StoredEntities(StoredCollections, EntitySource):
                 )
         return keys
 
+    def with_names(self, collection: int) -> set[int]:
+        statement = (
+            select(Document.key)
+            .join(DocumentEntities, _TAGGED)
+            .join(EntityName, EntityName.document_key == Document.key)
+            .where(EntityName.collection_id == collection, Document.deleted == false())
+            .distinct()
+        )
+        with self._store.read() as session:
+            return set(session.scalars(statement))
+
 
 def _entities_row(document: SourceDocument, mentions: Sequence[Mention] | None) -> dict[str, Any]:
     return {

@@ -9,6 +9,7 @@ from dragoman.deadline import check
 from dragoman.engine.core.errors import InvalidRequest, NotFound
 from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
+from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.store.database import Store
 from dragoman.store.documents.info import (
@@ -40,7 +41,7 @@ class DocumentChange:
     def run(self, id: str, patch: DocumentPatch, expected: Generations = None) -> tuple[DocumentInfo, bool]:
         """The changed document, and whether more than its metadata was changed; what is as it was is not written.
 
-        A change of metadata alone leaves index and embeddings as they are.
+        A change of metadata alone leaves embeddings as they are, and the index follows it.
 
         Raises:
             NotFound: there is no such document.
@@ -87,7 +88,8 @@ class DocumentChange:
 
     def _analyse(self, document: DocumentInfo) -> IndexRow:
         text = indexed_text(document.title, document.text)
-        rows, faults = self._index.analyse([IndexedDocument(document.key, document.language, text)])
+        attributes = encode_attributes(document.id, document.language, document.title, document.metadata)
+        rows, faults = self._index.analyse([IndexedDocument(document.key, document.language, text, attributes)])
         if faults:
             raise InvalidRequest(f"text: {faults[document.key]}")
         return rows[0]

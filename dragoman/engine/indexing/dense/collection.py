@@ -258,10 +258,11 @@ class DenseCollection:
         k: int,
         generation: int | None = None,
         others: NDArray[np.int64] = NONE.keys,
+        accepted: NDArray[np.int64] | None = None,
     ) -> DenseHits:
         """The ``k`` best documents that are unchanged in the database, and those with the keys ``others``.
 
-        ``generation`` as for :meth:`reconcile`.
+        ``generation`` as for :meth:`reconcile`; ``accepted`` as for :meth:`DenseIndex.nearest`.
 
         Raises:
             Unavailable: the embeddings are not open, or were opened with another encoder.
@@ -269,7 +270,7 @@ class DenseCollection:
         index = self._open_index(vector)
         spare = 0
         while True:
-            answer = index.search(vector, k + spare, others)
+            answer = index.search(vector, k + spare, others, accepted)
             best, more = self._current(answer.best, generation), self._current(answer.others, generation)
             if len(best.keys) >= k or len(answer.best.keys) < k + spare:
                 first = np.arange(len(best.keys)) < k

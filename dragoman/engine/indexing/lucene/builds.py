@@ -18,12 +18,24 @@ from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
 from dragoman.indexes.lucene.sharded_index import ShardedIndex, open_index
 
-__all__ = ["AnyIndex", "IndexState", "OpenIndex", "languages", "metadata", "open_build", "point_to", "remove_others"]
+__all__ = [
+    "AnyIndex",
+    "IndexState",
+    "OpenIndex",
+    "has_attributes",
+    "languages",
+    "metadata",
+    "open_build",
+    "point_to",
+    "remove_others",
+]
 
 logger = logging.getLogger("dragoman")
 
-_LAYOUT = "1"
+_LAYOUT = "2"
 """Changes whenever what is written into an index does; an index of another layout is built anew."""
+_WITHOUT_ATTRIBUTES = "1"
+"""The layout that has no fields of metadata: it can be searched, but not filtered, until it is built anew."""
 
 
 AnyIndex = LuceneIndex | ShardedIndex
@@ -117,14 +129,21 @@ def _current(directory: Path) -> str | None:
 
 def _unusable(index: AnyIndex, record: CollectionRecord) -> str | None:
     present = index.metadata
-    if present.get("collection") != record.uid or present.get("layout") != _LAYOUT:
+    if present.get("collection") != record.uid or present.get("layout") not in (_LAYOUT, _WITHOUT_ATTRIBUTES):
         return "it is of another collection or layout"
     if index.newest_generation > record.generation:
         return "it is newer than the database"
     return None
 
 
+def has_attributes(index: AnyIndex) -> bool:
+    """Whether documents can be filtered by their metadata."""
+    return index.metadata.get("layout") != _WITHOUT_ATTRIBUTES
+
+
 def _find_change(index: AnyIndex) -> str:
+    if not has_attributes(index):
+        return "it has no fields of metadata"
     for language, mark in languages(index).items():
         if analysis(language).fingerprint != mark:
             return f"the analysis of {language} has changed"

@@ -100,16 +100,19 @@ class CollectionIndex:
         return tuple(sorted(self._writer.languages.keys() | self._searched))
 
     @contextmanager
-    def use(self) -> Iterator[SearchedIndex]:
+    def use(self, *, filtered: bool = False) -> Iterator[SearchedIndex]:
         """The open index, which stays open until the block ends.
 
         Raises:
-            Unavailable: it is not open, because it is being built or could not be.
+            Unavailable: it is not open, because it is being built or could not be; or it is to be ``filtered``, and is
+                of a version that had no fields of metadata.
         """
         with self._users:
             opened = self._opened
             if opened is None:
                 raise Unavailable(f"the index is {self.state.value}, so the collection cannot be searched yet")
+            if filtered and not builds.has_attributes(opened.index):
+                raise Unavailable("its metadata is being indexed, so it cannot be filtered yet")
             opened.users += 1
         try:
             yield opened.index

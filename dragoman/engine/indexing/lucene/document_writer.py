@@ -38,15 +38,26 @@ class DocumentWriter:
         faults = write_each(index.write, rows)
         if faults:
             self._unindexed.put(faults)  # first, since the fault may have closed the index
-            index.delete(list(faults))
+            self._write_without_words(index, [row for row in rows if row.key in faults])
         return faults
+
+    def _write_without_words(self, index: AnyIndex, rows: Sequence[IndexRow]) -> None:
+        """What filters look at, of documents whose words cannot be indexed."""
+        without = [IndexRow(row.key, row.language, "", "", "", row.attributes) for row in rows]
+        index.delete(list(write_each(index.write, without)))
 
     def apply(self, index: AnyIndex, documents: Sequence[SourceDocument]) -> bool:
         """Write changed documents, and delete those that are deleted; returns whether there were any of these."""
         deleted = [document.key for document in documents if document.deleted]
-        rows, faults = self.analyse(indexed_documents(documents))
+        changed = indexed_documents(documents)
+        rows, faults = self.analyse(changed)
+        if faults:
+            unread = [document for document in changed if document.key in faults]
+            self._write_without_words(
+                index, [IndexRow(row.key, row.language, "", "", "", row.attributes) for row in unread]
+            )
         faults |= self.write(index, rows)
-        if deleted or faults:
-            index.delete([*deleted, *faults])
+        if deleted:
+            index.delete(deleted)
         self._unindexed.put(faults, [row.key for row in rows])
         return bool(deleted)

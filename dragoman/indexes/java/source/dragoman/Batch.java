@@ -76,6 +76,7 @@ public final class Batch {
   /**
    * The k best documents of each query.
    *
+   * @param filters of each query, as of {@link Filter#of}, one a line
    * @return for each query the size of its answer, and the answer as of {@link Searcher#search}
    * @throws TimeoutException there was no time
    */
@@ -87,16 +88,18 @@ public final class Batch {
       String terms,
       double[] weights,
       double[] groups,
+      String filters,
       int k,
       int processors,
       long millis)
       throws IOException, TimeoutException {
+    List<String> filter = Searcher.lines(filters);
     Batch batch =
         new Batch(searchers, shapes, parameters, fields, terms, weights, groups, new Processors(processors, millis));
     Best[] best = new Best[searchers.length];
     return batch.computed(
         part -> {
-          Best found = new Best(batch.snapshots[part], k);
+          Best found = new Best(batch.snapshots[part], filter.get(batch.queryOf[part]), k);
           batch.queries[part].score(found);
           found.finish();
           best[part] = found;

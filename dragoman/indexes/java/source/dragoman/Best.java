@@ -2,6 +2,7 @@ package dragoman;
 
 import java.io.IOException;
 import java.util.Arrays;
+import org.apache.lucene.util.FixedBitSet;
 
 /**
  * The k best documents, the first of equal ones by key. What may be among them is gathered in arrays, which are cut to
@@ -11,6 +12,7 @@ final class Best implements Query.Receiver {
   private static final int ROOM = 4;
 
   private final Snapshot snapshot;
+  private final FixedBitSet[] accepted;
   private final int k;
   private float[] scores;
   private long[] keys;
@@ -19,8 +21,10 @@ final class Best implements Query.Receiver {
   /** What a document needs at least. */
   private float least;
 
-  Best(Snapshot snapshot, int k) {
+  /** Of the documents that a filter leaves: see {@link Filter#of}. */
+  Best(Snapshot snapshot, String filter, int k) throws IOException {
     this.snapshot = snapshot;
+    accepted = Filter.of(snapshot, filter);
     this.k = Math.min(k, snapshot.reader.numDocs());
     int room = (int) Math.min((long) ROOM * this.k, snapshot.reader.numDocs());
     scores = new float[room];
@@ -30,6 +34,7 @@ final class Best implements Query.Receiver {
   /** Of documents of no snapshot. */
   private Best(int k) {
     snapshot = null;
+    accepted = null;
     this.k = k;
     scores = new float[k];
     keys = new long[k];
@@ -37,7 +42,8 @@ final class Best implements Query.Receiver {
 
   @Override
   public int next(int segment, int first) {
-    return first;
+    if (accepted == null) return first;
+    return first < accepted[segment].length() ? accepted[segment].nextSetBit(first) : Integer.MAX_VALUE;
   }
 
   @Override
@@ -47,8 +53,10 @@ final class Best implements Query.Receiver {
   public void totals(Window window) throws IOException {
     if (window.hitting == 0) return;
     long[] ofSegment = snapshot.keys(window.segment);
+    FixedBitSet ofFilter = accepted == null ? null : accepted[window.segment];
     for (int i = 0; i < window.hitting; i++) {
       int place = window.hits[i];
+      if (ofFilter != null && !ofFilter.get(window.first + place)) continue;
       float total = window.total(place);
       if (total < least) continue;
       if (count == scores.length) {

@@ -1,5 +1,7 @@
 package dragoman;
 
+import static java.util.stream.Collectors.toSet;
+
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
@@ -53,21 +55,29 @@ public final class Rows {
 
   /**
    * Replaces or adds documents; each list has one line for each key, with words between spaces, as {@link Places} reads
-   * them. Terms of {@code placed} languages, between spaces, are written with their places.
+   * them. {@code attributes} are as {@link Attributes#add} takes them.
    */
   public static void write(
-      IndexWriter writer, String placed, long[] keys, String languages, String words, String terms, String sounds)
+      IndexWriter writer,
+      long[] keys,
+      String languages,
+      String words,
+      String terms,
+      String sounds,
+      String attributes)
       throws IOException {
     Map<String, Reused> documents = new HashMap<>();
-    Set<String> withPlaces = Set.of(placed.split(" "));
+    Set<String> fields = writer.getFieldNames().stream().filter(name -> name.indexOf(':') == 1).collect(toSet());
     List<String> language = Searcher.lines(languages);
     List<String> word = Searcher.lines(words);
     List<String> term = Searcher.lines(terms);
     List<String> sound = Searcher.lines(sounds);
+    List<String> attribute = Searcher.lines(attributes);
     for (int i = 0; i < keys.length; i++) {
-      Reused reused = documents.computeIfAbsent(language.get(i), one -> new Reused(one, withPlaces.contains(one)));
-      reused.fill(keys[i], word.get(i), term.get(i), sound.get(i));
-      writer.updateDocument(key(keys[i]), reused.document);
+      Reused reused = documents.computeIfAbsent(language.get(i), Reused::new);
+      Document document = reused.filled(keys[i], word.get(i), term.get(i), sound.get(i));
+      Attributes.add(document, fields, attribute.get(i));
+      writer.updateDocument(key(keys[i]), document);
     }
   }
 
@@ -79,32 +89,33 @@ public final class Rows {
     return new Term(Snapshot.KEY, Long.toString(key));
   }
 
-  /** A document of one language. */
+  /** The fields of documents of one language. */
   private static final class Reused {
-    final Document document = new Document();
     private final StringField key = new StringField(Snapshot.KEY, "0", Store.NO);
     private final NumericDocValuesField number = new NumericDocValuesField(Snapshot.KEY, 0);
     private final org.apache.lucene.document.Field words;
     private final org.apache.lucene.document.Field terms;
     private final org.apache.lucene.document.Field sounds;
 
-    Reused(String language, boolean placed) {
+    Reused(String language) {
       words = new org.apache.lucene.document.Field(WORDS + language, "", COUNTED);
-      terms = new org.apache.lucene.document.Field("t_" + language, "", placed ? PLACED : COUNTED);
+      terms = new org.apache.lucene.document.Field("t_" + language, "", PLACED);
       sounds = new org.apache.lucene.document.Field("x_" + language, "", PRESENT);
-      document.add(key);
-      document.add(number);
-      document.add(words);
-      document.add(terms);
-      document.add(sounds);
     }
 
-    void fill(long number, String words, String terms, String sounds) {
+    Document filled(long number, String words, String terms, String sounds) {
       this.key.setStringValue(Long.toString(number));
       this.number.setLongValue(number);
       this.words.setStringValue(words);
       this.terms.setStringValue(terms);
       this.sounds.setStringValue(sounds);
+      Document document = new Document();
+      document.add(key);
+      document.add(this.number);
+      document.add(this.words);
+      document.add(this.terms);
+      document.add(this.sounds);
+      return document;
     }
   }
 }

@@ -2,6 +2,7 @@ package dragoman;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.IndexWriter;
@@ -10,7 +11,9 @@ import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.search.ReferenceManager;
+import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
+import org.apache.lucene.util.FixedBitSet;
 
 /**
  * Searches of one index, from any thread; {@code maybeRefreshBlocking} makes the writer's changes searchable.
@@ -36,6 +39,7 @@ public final class Searcher extends ReferenceManager<Snapshot> {
    * @param weights one a term
    * @param groups the weight and the number of terms of each group, by turns
    * @param statistics as of {@link #statistics}, without the version; null for those of this index
+   * @param filter as of {@link Filter#of}
    * @return number of hits, maximal attainable score, the statistics, the key of each hit, the score of each hit; numbers
    *     that are not whole as the bits of a double
    * @throws LeaseExpired the snapshot is there no longer
@@ -50,13 +54,14 @@ public final class Searcher extends ReferenceManager<Snapshot> {
       double k1,
       double b,
       long[] statistics,
+      String filter,
       int k)
       throws IOException {
     return computed(
         version,
         snapshot -> {
           Query query = query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics);
-          Best best = new Best(snapshot, k);
+          Best best = new Best(snapshot, filter, k);
           query.score(best);
           best.finish();
           return query.answer(best);
@@ -146,6 +151,28 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     Snapshot snapshot = acquire();
     try {
       return snapshot.reader.numDocs();
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /** The keys of the documents that a filter leaves, in ascending order. */
+  public long[] keys(String filter) throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      FixedBitSet[] accepted = Filter.of(snapshot, filter);
+      long[] found = new long[snapshot.reader.numDocs()];
+      int count = 0;
+      for (int segment = 0; segment < accepted.length; segment++) {
+        long[] keys = snapshot.keys(segment);
+        Bits live = snapshot.segments[segment].getLiveDocs();
+        for (int document = 0; document < keys.length; document++) {
+          if (accepted[segment].get(document) && (live == null || live.get(document))) found[count++] = keys[document];
+        }
+      }
+      found = Arrays.copyOf(found, count);
+      Arrays.sort(found);
+      return found;
     } finally {
       release(snapshot);
     }

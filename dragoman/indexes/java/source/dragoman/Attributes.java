@@ -1,0 +1,105 @@
+package dragoman;
+
+import java.io.IOException;
+import java.util.Set;
+import org.apache.lucene.document.Document;
+import org.apache.lucene.document.Field.Store;
+import org.apache.lucene.document.SortedSetDocValuesField;
+import org.apache.lucene.document.StringField;
+import org.apache.lucene.index.DocValues;
+import org.apache.lucene.index.LeafReader;
+import org.apache.lucene.index.SortedDocValues;
+import org.apache.lucene.index.SortedSetDocValues;
+import org.apache.lucene.util.BytesRef;
+import org.apache.lucene.util.BytesRefBuilder;
+
+/**
+ * What a document has beside its words: fields with values, whose bytes have the order of the values, and the paths that
+ * lead to something. Each field has doc values of its own, but for those beyond the first ones, which share {@link
+ * #SHARED}: an index with very many fields would fill the memory.
+ */
+final class Attributes {
+  /** The field of the paths that lead to something. */
+  static final String PRESENT = "x";
+
+  private static final String SHARED = "*";
+  private static final int MOST_FIELDS = 500;
+
+  /** Values of a field in one segment: those between two of their ordinals, which are of this field alone. */
+  static final class Column {
+    final SortedSetDocValues values;
+
+    /** The same where each document has one at most; else null. */
+    final SortedDocValues single;
+
+    /** What all values of this field begin with. */
+    final byte[] prefix;
+
+    private Column(SortedSetDocValues values, byte[] prefix) {
+      this.values = values;
+      this.prefix = prefix;
+      single = DocValues.unwrapSingleton(values);
+    }
+
+    /** The first ordinal of a value that is not less. */
+    long ordinal(BytesRef value) throws IOException {
+      BytesRefBuilder whole = new BytesRefBuilder();
+      whole.append(prefix, 0, prefix.length);
+      whole.append(value);
+      long ordinal = values.lookupTerm(whole.get());
+      return ordinal < 0 ? -ordinal - 1 : ordinal;
+    }
+  }
+
+  private Attributes() {}
+
+  /** Adds fields and values, by turns, in hexadecimal between spaces. */
+  static void add(Document document, Set<String> fields, String line) {
+    if (line.isEmpty()) return;
+    String[] parts = line.split(" ");
+    for (int i = 0; i < parts.length; i += 2) {
+      String field = bytes(parts[i]).utf8ToString();
+      BytesRef value = bytes(parts[i + 1]);
+      if (field.equals(PRESENT)) {
+        document.add(new StringField(PRESENT, value.utf8ToString(), Store.NO));
+      } else if (fields.contains(field) || fields.size() < MOST_FIELDS) {
+        fields.add(field);
+        document.add(new SortedSetDocValuesField(field, value));
+      } else {
+        BytesRefBuilder whole = new BytesRefBuilder();
+        byte[] prefix = prefix(field);
+        whole.append(prefix, 0, prefix.length);
+        whole.append(value);
+        document.add(new SortedSetDocValuesField(SHARED, whole.get()));
+      }
+    }
+  }
+
+  /** The values of a field in a segment, one column or two. */
+  static Column[] columns(LeafReader segment, String field) throws IOException {
+    SortedSetDocValues own = segment.getSortedSetDocValues(field);
+    SortedSetDocValues shared = segment.getSortedSetDocValues(SHARED);
+    Column[] columns = new Column[(own == null ? 0 : 1) + (shared == null ? 0 : 1)];
+    if (own != null) columns[0] = new Column(own, new byte[0]);
+    if (shared != null) columns[columns.length - 1] = new Column(shared, prefix(field));
+    return columns;
+  }
+
+  private static byte[] prefix(String field) {
+    BytesRef name = new BytesRef(field + "\0");
+    byte[] prefix = new byte[name.length];
+    System.arraycopy(name.bytes, name.offset, prefix, 0, name.length);
+    return prefix;
+  }
+
+  /** The bytes of a hexadecimal number; those of "-" are none. */
+  static BytesRef bytes(String hexadecimal) {
+    if (hexadecimal.equals("-")) return new BytesRef();
+    byte[] bytes = new byte[hexadecimal.length() / 2];
+    for (int i = 0; i < bytes.length; i++) {
+      int high = Character.digit(hexadecimal.charAt(2 * i), 16);
+      bytes[i] = (byte) (high << 4 | Character.digit(hexadecimal.charAt(2 * i + 1), 16));
+    }
+    return new BytesRef(bytes);
+  }
+}

@@ -1,0 +1,26 @@
+"""Changes of metadata alone are looked up by their generation, since indexes follow them."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0015_metadata_changes"
+down_revision = "0014_lifecycle"
+branch_labels = None
+depends_on = None
+
+_INDEX = "ix_documents_metadata_generation"
+
+
+def upgrade() -> None:
+    changed = sa.text("metadata_generation IS NOT NULL")
+    op.create_index(
+        _INDEX,
+        "documents",
+        ["collection_id", "metadata_generation", "key"],
+        sqlite_where=changed,
+        postgresql_where=changed,
+    )
+
+
+def downgrade() -> None:
+    op.drop_index(_INDEX, "documents")
