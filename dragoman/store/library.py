@@ -38,6 +38,7 @@ from dragoman.store.collections.vector_files import take_over
 from dragoman.store.data_dir import DataDirectory
 from dragoman.store.database import Store
 from dragoman.store.jobs import JobRepository
+from dragoman.store.secrets import shared_secret
 from dragoman.store.tables.service import Tables
 
 
@@ -124,6 +125,7 @@ class Library:
                 self.traffic,
                 NameFinder(self.models, settings),
                 EntityStage(self.source),
+                shared_secret(self.store, "cursors"),
             )
             self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
             self._opened = opened.pop_all()

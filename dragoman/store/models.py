@@ -189,6 +189,15 @@ class DocumentEntities(Base):
     """For each name its field, start, end, label and score, in the order of the document."""
 
 
+class Secret(Base):
+    """What all processes over the database share, and nobody else knows."""
+
+    __tablename__ = "secrets"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class EntityName(Base):
     """One form by which a document is found: a whole name or a word of a person's, and a skeleton of its sounds."""
 

@@ -99,6 +99,13 @@ class Conflict(ServiceError):
     error_type = "conflict"
 
 
+class Gone(ServiceError):
+    """What is asked for was there, and something has changed since."""
+
+    status = 410
+    error_type = "gone"
+
+
 class PreconditionFailed(ServiceError):
     """What was to be changed is not what the caller expected; the message says what it is now."""
 

@@ -147,13 +147,25 @@ class Candidates:
             linked = parts.scores[matching] >= LEAST_LINK * np.maximum(parts.attainable, _TINY)
             self.links.update(((index, place), row) for place, row in zip(places.tolist(), linked, strict=True))
 
-    def best(self, retrieval: Retrieval, scores: Floats, k: int) -> list[RankedDocument]:
-        """The ``k`` documents with the highest ``scores``, ties by collection and key; none whose score is NaN."""
-        places = np.lexsort((self.keys, self.collections, -scores))[: min(k, int((~np.isnan(scores)).sum()))]
+    def ranked_within(self, depth: int) -> NDArray[np.bool_]:
+        """Whether each is among the ``depth`` first of one of the rankings."""
+        return (self.bm25.ranks <= depth) | (self.dense.ranks <= depth)
+
+    def best(
+        self, retrieval: Retrieval, scores: Floats, k: int, first: NDArray[np.bool_] | None = None
+    ) -> list[RankedDocument]:
+        """The ``k`` documents with the highest ``scores``, ties by collection and key; none whose score is NaN.
+
+        Those that are ``first`` precede all others, whose scores are no higher then.
+        """
+        last = np.zeros(len(scores), bool) if first is None else ~first
+        places = np.lexsort((self.keys, self.collections, -scores, last))
+        places = places[~np.isnan(scores[places])][:k]
+        ordered = np.minimum.accumulate(scores[places])
         collections = {collection.key: collection for collection in retrieval.collections}
         documents = []
         for place, score, bm25, dense in zip(
-            places.tolist(), scores[places].tolist(), self.bm25.at(places), self.dense.at(places), strict=True
+            places.tolist(), ordered.tolist(), self.bm25.at(places), self.dense.at(places), strict=True
         ):
             index = int(self.rankings[place])
             document = RankedDocument(

@@ -37,8 +37,7 @@ from dragoman.indexes.lucene.searched_index import FAULTS
 
 STAGE = "dense"
 _MOST_FETCHED = 1_000
-"""Documents of a collection in several languages that are fetched, at most, where those of one language would come
-first otherwise."""
+"""Documents of a collection in several languages that are fetched, where those of one language would come first."""
 
 _KNOWN_LANGUAGES = 50_000
 """Documents whose languages are remembered: of collections in several languages each search needs hundreds."""
@@ -91,8 +90,8 @@ class DenseStage:
             if retrieval.encoding is not None:
                 retrieval.encoding.cancel()
 
-    def rank(self, retrieval: Retrieval, k: int) -> None:
-        """Rank the ``k`` best documents of all collections.
+    def rank(self, retrieval: Retrieval, k: int) -> int:
+        """Rank the ``k`` best documents of all collections; returns how many are ranked.
 
         Raises:
             ServiceError: as :meth:`find`.
@@ -104,6 +103,7 @@ class DenseStage:
         for document in retrieval.documents:
             if document.dense is not None:
                 document.first_stage = document.dense.score
+        return len(meanings.keys)
 
     def find(self, retrieval: Retrieval, k: int, words: WordRanking = NO_WORDS) -> MeaningRanking:
         """The ``k`` best documents of all collections, and those of ``words``; one encoder makes scores comparable.
@@ -159,10 +159,23 @@ class DenseStage:
     ) -> DenseHits:
         """The hits of a collection, more where it has several languages, and the documents of ``words``."""
         embeddings = self._dense.of(collection.key)
-        fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
+        fetched = max(k, _MOST_FETCHED) if len(collection.languages) > 1 else k
         collections = np.array([ranking.collection.key for ranking in retrieval.collection_rankings], np.int64)
         others = words.keys[collections[words.rankings] == collection.key]
-        return embeddings.search(vector, fetched, collection.generation, others, self._accepted(retrieval, collection))
+        accepted = self._accepted(retrieval, collection)
+        hits = embeddings.search(vector, fetched, collection.generation, others, accepted)
+        retrieval.exhausted = retrieval.exhausted and len(hits.best.keys) < fetched
+        return hits
+
+    def count(self, retrieval: Retrieval) -> int:
+        """How many documents may be found, where that can be known."""
+        counted = 0
+        for collection in retrieval.collections:
+            accepted = None
+            with suppress(NotFound, Unavailable):
+                accepted = self._accepted(retrieval, collection)
+            counted += collection.documents if accepted is None else len(accepted)
+        return counted
 
     def _accepted(self, retrieval: Retrieval, collection: CollectionInfo) -> Keys | None:
         """The keys of a collection's documents that may be found; None for all.
@@ -172,12 +185,15 @@ class DenseStage:
         """
         if (program := retrieval.filters.get(collection.key)) is None:
             return None
+        if (accepted := retrieval.accepted.get(collection.key)) is not None:
+            return accepted
         try:
             with self._indexes.of(collection.key).use(filtered=True) as index:
                 filtered = index.filtered(program)
         except FAULTS as fault:
             raise classify(fault) or Unavailable(without_folders(str(fault))) from fault
         note_unsearched(retrieval.degraded, STAGE, collection, filtered.unsearched)
+        retrieval.accepted[collection.key] = filtered.keys
         return filtered.keys
 
     def _meanings(self, collection: CollectionInfo, near: Nearest, excess: Mapping[str, float]) -> MeaningRanking:

@@ -23,15 +23,22 @@ from dragoman.engine.query.translation import Translated, translate
 from dragoman.engine.search.candidates import NO_WORDS, Candidates, Keys, WordMatches, WordRanking
 from dragoman.engine.search.ranked import (
     CollectionRanking,
-    RankedDocument,
     Retrieval,
-    StageScore,
+    document_of_words,
     note_unsearched,
 )
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
+from dragoman.indexes.lucene.listing import Matched, SortField
 from dragoman.indexes.lucene.queries import PreparedQuery, Scored, prepare
-from dragoman.indexes.lucene.searched_index import FAULTS, Question, SearchedIndex, score_documents_of_each, score_each
+from dragoman.indexes.lucene.searched_index import (
+    FAULTS,
+    Question,
+    SearchedIndex,
+    catch_faults,
+    score_documents_of_each,
+    score_each,
+)
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -61,10 +68,7 @@ class FirstStage:
         rankings = retrieval.collection_rankings
         for rank, (key, index, score, share) in enumerate(zip(*(column.tolist() for column in words), strict=True), 1):
             ranking = rankings[index]
-            language = ranking.translated.language
-            document = RankedDocument(ranking.collection, key, language, share, score, ranking)
-            document.bm25 = StageScore(score, share, rank)
-            retrieval.documents.append(document)
+            retrieval.documents.append(document_of_words(ranking, key, score, share, rank))
 
     def find(self, retrieval: Retrieval, method: str, k: int) -> WordRanking:
         """The ``k`` best documents of all collections, and their rankings in ``retrieval``.
@@ -112,6 +116,31 @@ class FirstStage:
             ],
         )
 
+    def list_matches(
+        self, retrieval: Retrieval, facets: Sequence[str], order: Sequence[SortField], k: int
+    ) -> dict[int, Matched]:
+        """By the index of a ranking, the values of fields of all documents that it matches, and the first of an order.
+
+        What cannot be asked now is added to ``degraded``.
+
+        Raises:
+            Unavailable: in background work, an index is not ready.
+        """
+        rankings = retrieval.collection_rankings
+
+        def ask(questions: list[Question], places: list[int]) -> list[Matched | Exception]:
+            return [
+                catch_faults(index.matches, query, rankings[place].numbers, facets, order, k)
+                for (index, query), place in zip(questions, places, strict=True)
+            ]
+
+        asked = [(ranking.collection, ranking.query) for ranking in rankings]
+        answers, faults = self._ask(asked, ask, attributes=True)
+        for place, matched in answers.items():
+            note_unsearched(retrieval.degraded, STAGE, rankings[place].collection, matched.unsearched)
+        self._note_uncompared(retrieval, rankings, faults, "some documents are not counted or sorted")
+        return answers
+
     def _compare(self, retrieval: Retrieval, keys_of_rankings: Sequence[tuple[int, Keys]]) -> list[WordMatches]:
         asked = [(index, keys) for index, keys in keys_of_rankings if len(keys)]
         rankings = [retrieval.collection_rankings[index] for index, _ in asked]
@@ -121,13 +150,21 @@ class FirstStage:
         )
         for place, parts in answers.items():
             note_unsearched(retrieval.degraded, STAGE, rankings[place].collection, parts.unsearched)
+        self._note_uncompared(retrieval, rankings, faults, "some documents have no words compared")
+        return [WordMatches(*asked[place], parts) for place, parts in answers.items()]
+
+    def _note_uncompared(
+        self,
+        retrieval: Retrieval,
+        rankings: Sequence[CollectionRanking],
+        faults: Mapping[int, Exception],
+        effect: str,
+    ) -> None:
         names = {ranking.collection.key: ranking.collection.name for ranking in rankings}
         for key, fault in faults.items():
-            name = names[key]
-            effect = f"collection '{name}': some documents have no words compared"
-            if (degraded := _degradation(name, effect, fault)) not in retrieval.degraded:
+            degraded = _degradation(names[key], f"collection '{names[key]}': {effect}", fault)
+            if degraded not in retrieval.degraded:
                 retrieval.degraded.append(degraded)
-        return [WordMatches(*asked[place], parts) for place, parts in answers.items()]
 
     def _translations(self, retrieval: Retrieval, method: str) -> dict[str, Translated]:
         """The query in all languages of the collections."""
@@ -184,7 +221,10 @@ class FirstStage:
         for place, ((info, translated), (_, query)) in enumerate(zip(asked, queries, strict=True)):
             if (answer := answers.get(place)) is not None and len(answer.keys):
                 statistics = answer.statistics(query.terms)
-                rankings.append((CollectionRanking(info, translated, query, answer.attainable, statistics), answer))
+                ranking = CollectionRanking(
+                    info, translated, query, answer.attainable, statistics, answer.numbers, answer.matching
+                )
+                rankings.append((ranking, answer))
         unsearched: dict[int, Sequence[Unsearched]] = {
             asked[place][0].key: answer.unsearched for place, answer in answers.items() if answer.unsearched
         }
@@ -221,10 +261,11 @@ class FirstStage:
         self,
         queries: Sequence[tuple[CollectionInfo, PreparedQuery]],
         ask: Callable[[list[Question], list[int]], list[T | Exception]],
+        attributes: bool = False,
     ) -> tuple[dict[int, T], dict[int, Exception]]:
         """The answers to queries by their places, and the faults of collections that cannot be asked, by key.
 
-        ``ask`` gets the questions, and the places of their queries.
+        ``ask`` gets the questions, and the places of their queries; with ``attributes`` it reads fields of metadata.
         """
         faults: dict[int, Exception] = {}
         answers: dict[int, T] = {}
@@ -233,7 +274,7 @@ class FirstStage:
             for key, filtered in check_each({info.key: bool(query.filter) for info, query in queries}.items()):
                 use = all_uses.enter_context(ExitStack())
                 try:
-                    uses[key] = use, use.enter_context(self._indexes.of(key).use(filtered=filtered))
+                    uses[key] = use, use.enter_context(self._indexes.of(key).use(filtered=filtered or attributes))
                 except _FAULTS as fault:
                     faults[key] = fault
             chosen = [place for place, (info, _) in enumerate(queries) if info.key in uses]

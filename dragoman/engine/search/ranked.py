@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.response import QueryRead
 from dragoman.engine.query.translation import QueryName, Translated
 from dragoman.engine.search.request import Method, SearchQuery
-from dragoman.engine.search.response import Hit, RerankUsed
+from dragoman.engine.search.response import FacetCount, Hit, RerankUsed, Total
 from dragoman.engine.search.room import Room
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.indexes.dense.index import DenseHit
@@ -33,6 +33,16 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.queries import PreparedQuery
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a page begins, in a list that nothing has changed since."""
+
+    offset: int
+    method: Method
+    rerank_depth: int | None
+    """How many hits were reranked where the service chose that, 0 for none; None where the request says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,10 @@ class CollectionRanking:
     attainable: float
     """The maximal attainable score of the query."""
     statistics: Statistics
+    numbers: NDArray[np.int64]
+    """The same as an index takes them."""
+    matching: int
+    """All documents that it matches and its filter leaves."""
 
 
 @dataclass(slots=True)
@@ -90,8 +104,21 @@ class RankedDocument:
     """Its title and the text that was read, together, as indexed."""
     words: Sequence[Token] | None = field(default=None, init=False, repr=False)
     """The words of the title and the snippet as they are in ``whole``; None if it was not analysed whole."""
+    is_read: bool = False
+    """Whether it was read from the database."""
+    collapsed: int | None = None
+    """How many other documents have the same value of the field that hits are collapsed by."""
     hit: Hit = field(init=False, repr=False)
     """What the response says of it, in the end."""
+
+
+def document_of_words(
+    ranking: CollectionRanking, key: int, score: float, share: float, rank: int | None = None
+) -> RankedDocument:
+    """A document that BM25 found, with its score and the share of the attainable one."""
+    document = RankedDocument(ranking.collection, key, ranking.translated.language, share, score, ranking)
+    document.bm25 = StageScore(score, share, rank)
+    return document
 
 
 def place_of(document: RankedDocument) -> tuple[int, int]:
@@ -115,6 +142,8 @@ class Retrieval:
     """How sure the query's language is."""
     filters: dict[int, str] = field(default_factory=dict)
     """By the key of a collection, the program of the filter that leaves what may be found; without one, that is all."""
+    accepted: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    """By the key of a collection, the keys that its filter leaves, where they were asked for."""
     names: Sequence[QueryName] = ()
     """The names in the query."""
     translations: list[Translated] = field(default_factory=list)
@@ -127,6 +156,21 @@ class Retrieval:
     """How the states of documents' subwords are coded; None if they are not compared with the query's: a collection
     does not keep them."""
     documents: list[RankedDocument] = field(default_factory=list)
+    total: Total = field(default_factory=lambda: Total(value=0, relation="eq"))
+    """How many documents there are to be found."""
+    facets: dict[str, list[FacetCount]] | None = None
+    """How many of these have each value of some fields; None if that was not asked."""
+    rerank_depth: int | None = None
+    """How many hits are reranked where the service chooses that, as for an earlier page; None: as many as it has time
+    for."""
+    exhausted: bool = True
+    """Whether all documents were ranked, and none left out for being too many."""
+    offset: int = 0
+    """How many hits come before the page."""
+    cursor: Callable[[Position], str] = field(default=lambda position: "", repr=False)
+    """Writes the cursor to another page."""
+    next: str | None = None
+    """The cursor to the next page; None if there is none."""
     reranked: RerankUsed | None = None
     """How the documents were reranked; None if they were not."""
     ranked_by: Method | None = None

@@ -17,6 +17,14 @@ class RerankOptions:
     model: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FacetField:
+    """A field whose values are counted, and how many of them are shown."""
+
+    field: str
+    size: int = 10
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
     """A query over one or more collections, in any language that there are tables or documents in.
@@ -38,6 +46,11 @@ class SearchQuery:
     entities: Sequence[str] | None = None
     filter: Mapping[str, Any] | None = None
     """Which documents may be found, by their metadata; :mod:`dragoman.indexes.attributes.filters` has the form."""
+    facets: Sequence[FacetField] | None = None
+    sort: Sequence[str] | None = None
+    offset: int = 0
+    cursor: str | None = None
+    collapse: str | None = None
     gloss: bool = False
     explain: bool = False
     translate_snippets: bool = False

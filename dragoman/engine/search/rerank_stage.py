@@ -107,7 +107,10 @@ class RerankStage:
         if not chosen:
             return "nothing"
         if automatic:
-            depth = self._depth.measure(retrieval.cancelled, max(0.001, until - time.monotonic()))
+            depth = retrieval.rerank_depth or self._depth.measure(
+                retrieval.cancelled, max(0.001, until - time.monotonic())
+            )
+            retrieval.rerank_depth = depth
             chosen = _choose(retrieval.documents, depth)
         started = time.monotonic()
         seconds = max(0.001, until - started)
@@ -189,9 +192,7 @@ def _reorder(retrieval: Retrieval, chosen: Sequence[RankedDocument], scores: Sco
     for (document, score), joined in zip(scored, together.tolist(), strict=True):
         document.rerank, document.score = sigmoid(score), sigmoid(joined)
     ordered = [scored[index][0] for index in np.argsort(-together, kind="stable")]
-    others = sorted(
-        (document for document in retrieval.documents if document.rerank is None), key=lambda document: -document.score
-    )
+    others = [document for document in retrieval.documents if document.rerank is None]
     least, highest = ordered[-1].score, max((document.score for document in others), default=0.0)
     scale = least / highest if highest > 0 else 0.0
     for document in others:

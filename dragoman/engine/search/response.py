@@ -123,6 +123,22 @@ class Fusion(Answer):
 
 
 @dataclass(slots=True, kw_only=True)
+class Total(Answer):
+    """How many documents there are to be found; with ``gte`` there are more, or parts could not be asked."""
+
+    value: int
+    relation: Literal["eq", "gte"]
+
+
+@dataclass(slots=True, kw_only=True)
+class FacetCount(Answer):
+    """How many of the documents to be found have a value."""
+
+    value: str | int | float | bool
+    count: int
+
+
+@dataclass(slots=True, kw_only=True)
 class Hit(Answer):
     """A document found."""
 
@@ -154,6 +170,8 @@ class Hit(Answer):
     entities: list[Entity] | None = field(default_factory=left_out)
     """Only in collections with `entities`: the distinct names in the document, each where it stands first; null if
     the document has not been read for names yet."""
+    collapsed: int | None = field(default_factory=left_out)
+    """Only with `collapse`: how many other documents with the same value were ranked; null where it has no value."""
     snippet_translation: str | None = field(default_factory=left_out)
     """Only if requested: the snippet in the query's language; null if it already is in that language, or if it
     could not be translated, which `degraded` reports."""
@@ -212,6 +230,13 @@ class SearchResponse(Answer):
     """Null if no hit was reranked."""
     hits: list[Hit]
     translation: Translation
+    total: Total
+    """The documents to be found: for psq, smt and none all that match, for dense and hybrid those that are ranked, at
+    most 1,000."""
+    facets: dict[str, list[FacetCount]] = field(default_factory=left_out)
+    """Only if requested: of the documents that `total` counts, the most frequent values of each field."""
+    next: str | None
+    """The cursor to the next page; null if there is none."""
     suggestions: list[Suggestion]
     """Where no word of a short query was found: languages in which it finds documents."""
     degraded: list[Degraded]

@@ -26,17 +26,20 @@ from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.late import DEPTH as LATE_DEPTH
 from dragoman.engine.search.late import reorder
 from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.response import Total
 from dragoman.engine.settings import Settings
 from dragoman.indexes.fusion import RRF_K, convex, rrf
 
 logger = logging.getLogger("dragoman")
 
 FUSION_DEPTH = 100
-"""Minimum number of documents of each ranking to fuse."""
+"""Documents of each ranking that are fused first; pages further down have those of all that are ranked behind them."""
 DEPTH_A_LANGUAGE = 50
 """How many more for each further language that is searched, as a good document may be there in all of them."""
 MOST_FUSED = 500
 """The limit of both together."""
+MOST_RANKED = 1_000
+"""Hits that can be reached, page by page: all pages are of one ranking."""
 UNTRANSLATED_WEIGHT = 0.9
 """The least weight of the cosine in a language that the query cannot be translated into: names alone match there."""
 
@@ -63,18 +66,19 @@ class SearchRanking:
                 self._hybrid(retrieval, k)
         elif method == "dense":
             with retrieval.stage("dense"):
-                self._dense.rank(retrieval, k)
+                few = self._dense.count(retrieval) <= MOST_RANKED
+                ranked = self._dense.rank(retrieval, MOST_RANKED if few else k)
+                retrieval.total = _total(ranked, retrieval)
             retrieval.seconds[BM25_STAGE] = retrieval.seconds["dense"]
         else:
             self._first_stage.rank(retrieval, method, k)
         del retrieval.documents[k:]
-        if retrieval.encoded is not None:
-            self._add_passages(retrieval)
 
     def _hybrid(self, retrieval: Retrieval, k: int) -> None:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
         further = DEPTH_A_LANGUAGE * max(0, len(retrieval.languages) - 1)
-        depth = max(k, min(FUSION_DEPTH + further, MOST_FUSED))
+        fused = min(FUSION_DEPTH + further, MOST_FUSED)
+        depth = fused if k <= fused and self._dense.count(retrieval) > MOST_RANKED else MOST_RANKED
         words, links, meanings = self._both_rankings(retrieval, depth)
         with retrieval.stage(BM25_STAGE):
             candidates = Candidates.join(retrieval, words, meanings, depth)
@@ -82,7 +86,12 @@ class SearchRanking:
             if len(words.keys) == depth:  # else all documents that have a word are ranked
                 candidates.add_words(retrieval, self._first_stage.match(retrieval, candidates))
             scores = self._fuse(retrieval, candidates, self._weight)
-            retrieval.documents = candidates.best(retrieval, scores, max(k, LATE_DEPTH))
+            first = candidates.ranked_within(fused)
+            if depth == fused:
+                scores[~first] = np.nan  # as on pages further down, where they follow the others
+            retrieval.exhausted = retrieval.exhausted and len(words.keys) < depth
+            retrieval.total = _total(int((~np.isnan(scores)).sum()), retrieval)
+            retrieval.documents = candidates.best(retrieval, scores, max(k, LATE_DEPTH), first)
         retrieval.seconds[BM25_STAGE] += retrieval.seconds["dense"]
         if self._late_weight and retrieval.codec is not None:
             self._reorder(retrieval)
@@ -117,8 +126,10 @@ class SearchRanking:
             retrieval.degraded.append(_without_dense(fault))
         return words, links, meanings
 
-    def _add_passages(self, retrieval: Retrieval) -> None:
-        """What in the hits is near to the query, if it can be looked up; their order is known already."""
+    def add_passages(self, retrieval: Retrieval) -> None:
+        """What in the documents is near to the query, if it can be looked up; their order is known already."""
+        if retrieval.encoded is None:
+            return
         try:
             with optional():
                 self._dense.add_passages(retrieval)
@@ -141,6 +152,12 @@ class SearchRanking:
         except Unavailable as fault:
             reason = f"hits are in the order of their fused scores: {fault}"
             retrieval.degraded.append(Degraded.of("late", reason, fault.error_type))
+
+
+def _total(candidates: int, retrieval: Retrieval) -> Total:
+    """How many documents can be found by meaning: all that there are, as far as they are ranked."""
+    counted = retrieval.exhausted and candidates <= MOST_RANKED
+    return Total(value=candidates, relation="eq") if counted else Total(value=MOST_RANKED, relation="gte")
 
 
 def _without_dense(fault: Exception) -> Degraded:

@@ -31,13 +31,16 @@ from dragoman.engine.query.readers import readers_of
 from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.search.entity_stage import EntityStage
 from dragoman.engine.search.first_stage import FirstStage
+from dragoman.engine.search.listing.lister import Lister
+from dragoman.engine.search.listing.pages import Cursors, check_page
+from dragoman.engine.search.listing.wishes import read_wishes
 from dragoman.engine.search.name_finder import NameFinder
-from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.ranked import Position, Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
-from dragoman.engine.search.search_ranking import SearchRanking
+from dragoman.engine.search.search_ranking import MOST_RANKED, SearchRanking
 from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.shown.hits import add_hits
 from dragoman.engine.search.suggestions import other_readings
@@ -75,7 +78,9 @@ class Search:
         traffic: Traffic,
         names: NameFinder,
         entities: EntityStage,
+        secret: bytes,
     ) -> None:
+        """``secret`` signs cursors."""
         self._collections = collections
         self._registry = registry
         self._analysis = analysis
@@ -84,6 +89,8 @@ class Search:
         self._metrics = metrics
         self._first_stage = FirstStage(indexes, analysis)
         self._ranking = SearchRanking(self._first_stage, dense, settings)
+        self._lister = Lister(self._first_stage, indexes)
+        self._cursors = Cursors(secret)
         self._dense = dense
         self._translations = translations
         self._rerank = rerank
@@ -113,18 +120,23 @@ class Search:
             retrieval = self.retrieve(request, cancelled, snapshot)
             suggestions = self._suggestions_in_time(retrieval, snapshot)
             translation = describe(retrieval.query, retrieval.translations, retrieval.names, retrieval.truncated)
-        return SearchResponse(
+        response = SearchResponse(
             request_id=request_id,
             query=retrieval.understood,
             method=retrieval.request.method or "psq",
             rerank=retrieval.reranked,
             hits=[document.hit for document in retrieval.documents],
             translation=translation,
+            total=retrieval.total,
+            next=retrieval.next,
             suggestions=suggestions,
             degraded=retrieval.degraded,
             truncated=retrieval.truncated,
             timings_ms=_timings(retrieval),
         )
+        if retrieval.facets is not None:
+            response.facets = retrieval.facets
+        return response
 
     def retrieve(
         self, request: SearchQuery, cancelled: Cancelled | None = None, snapshot: Snapshot | None = None
@@ -153,10 +165,8 @@ class Search:
         """
         with self._traffic.live(), self._begin(request, cancelled) as retrieval:
             self._rank(retrieval, read=False)
-        if "rerank" in retrieval.seconds:
-            ids = {document.key: document.stored.id for document in retrieval.documents}
-        else:
-            ids = self._collections.ids_by_keys([document.key for document in retrieval.documents])
+        ids = {document.key: document.stored.id for document in retrieval.documents if document.is_read}
+        ids |= self._collections.ids_by_keys([document.key for document in retrieval.documents if not document.is_read])
         lines = [
             RunLine(document.collection.name, ids[document.key], document.score)
             for document in retrieval.documents
@@ -207,6 +217,17 @@ class Search:
         started = time.perf_counter()
         self._check(request)
         collections = self._collections.chosen(request.collections)
+        snapshot = snapshot or self._registry.snapshot
+        cursor = partial(self._cursors.write, request, collections, snapshot)
+        position = self._cursors.read(request, collections, snapshot)
+        if position is not None:
+            unranked = position.rerank_depth == 0
+            request = replace(
+                request,
+                offset=position.offset,
+                method=position.method,
+                rerank=False if unranked else request.rerank,
+            )
         chosen = request.method or self._default_method(collections)
         with ExitStack() as places:
             degraded: list[Degraded] = []
@@ -221,19 +242,22 @@ class Search:
                     search = replace(search, method="psq" if encodes else chosen, rerank=False)
                     stage, instead = ("dense", "ranked by psq") if encodes else ("rerank", "in first-stage order")
                     degraded.append(Degraded.of(stage, f"hits are {instead}: {fault}", fault.error_type))
-            yield self._understood(search, collections, cancelled, snapshot, degraded, started)
+            retrieval = self._understood(search, collections, cancelled, snapshot, cursor, degraded, started)
+            if position is not None:
+                retrieval.rerank_depth = position.rerank_depth
+            yield retrieval
 
     def _understood(
         self,
         request: SearchQuery,
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
-        snapshot: Snapshot | None,
+        snapshot: Snapshot,
+        cursor: Callable[[Position], str],
         degraded: list[Degraded],
         started: float,
     ) -> Retrieval:
         """The query in its language, given or detected, and the tables that are used for it."""
-        snapshot = snapshot or self._registry.snapshot
         check_active(request.tables or (), snapshot)
         languages = {language for collection in collections for language in collection.languages}
         detection = self._language(request, languages, snapshot)
@@ -251,6 +275,8 @@ class Search:
             Room(self._settings.search.answer_bytes),
             cancelled,
             detection.probability,
+            offset=request.offset,
+            cursor=cursor,
             degraded=degraded,
             truncated=cut,
             started=started,
@@ -266,32 +292,55 @@ class Search:
         return detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot), readers)
 
     def _rank(self, retrieval: Retrieval, *, read: bool) -> None:
-        """Rank the documents, and read them from the database, once, if ``read`` or if they are reranked."""
-        request = retrieval.request
+        """Rank the documents of a page, and read them from the database, once, if ``read`` or if they are reranked."""
+        request, start = retrieval.request, retrieval.offset
+        wishes = read_wishes(request)
         self._entities.limit(retrieval)
         if retrieval.languages - {retrieval.query.language} and self._names.is_needed(request):
             with span("names"):
                 self._names.find(retrieval)
         retrieval.seconds["translate"] = time.perf_counter() - retrieval.started
-        options = self._rerank.options(request)
-        self._ranking.rank(retrieval, request.top_k if options is None else max(request.top_k, options.depth))
-        if read or options is not None:
-            self._read_documents(retrieval)
+        end = start + request.top_k
+        options = None if wishes.order else self._rerank.options(request)
+        by_candidates = wishes.any and (request.method in MODEL_METHODS or wishes.collapse is not None)
+        deepest = MOST_RANKED if by_candidates else end if options is None else max(end, options.depth)
+        self._ranking.rank(retrieval, deepest)
+        self._lister.list(retrieval, wishes, deepest)
         if options is not None:
+            self._read_documents(retrieval, options.depth)
             self._rerank.rerank(retrieval, options)
-            del retrieval.documents[request.top_k :]
+        if wishes.collapse is not None:
+            self._lister.collapse(retrieval, wishes.collapse)
+        reachable = min(MOST_RANKED, retrieval.total.value if wishes.collapse is None else len(retrieval.documents))
+        retrieval.documents = retrieval.documents[start:end]
+        if end < reachable:
+            depth = retrieval.rerank_depth if retrieval.reranked is not None else 0
+            automatic = depth if request.rerank is None else None
+            retrieval.next = retrieval.cursor(Position(end, request.method or "psq", automatic))
+        if read:
+            self._read_documents(retrieval, request.top_k)
         for stage, seconds in retrieval.seconds.items():
             self._metrics.stage(stage, seconds)
         self._metrics.count_degraded(retrieval.degraded)
         words, oov = foreign_words(retrieval.translations), unknown_everywhere(retrieval.translations)
         self._metrics.query(retrieval.query.language, len(words), len(oov))
 
-    def _read_documents(self, retrieval: Retrieval) -> None:
-        """Read the documents; those that were deleted meanwhile, or of which no found passage is left, are left out."""
+    def _read_documents(self, retrieval: Retrieval, count: int) -> None:
+        """Read those of the first documents that were not read yet, with their passages.
+
+        Those that were deleted meanwhile, or of which no found passage is left, are left out.
+        """
+        chosen, others = retrieval.documents[:count], retrieval.documents[count:]
+        retrieval.documents = [document for document in chosen if not document.is_read]
+        self._ranking.add_passages(retrieval)
+        present = {id(document) for document in retrieval.documents}
         stored = self._collections.by_keys([document.key for document in retrieval.documents])
         readable = []
-        for document in retrieval.documents:
-            if document.key not in stored:
+        for document in chosen:
+            if document.is_read:
+                readable.append(document)
+                continue
+            if document.key not in stored or id(document) not in present:
                 continue
             document.stored = stored[document.key]
             if document.passage is not None and document.passage.generation != document.stored.generation:
@@ -300,8 +349,9 @@ class Search:
                 document.passage = None
             text = indexed_text(document.stored.title, document.stored.text)
             document.whole = AnalysedText(text, document.stored.language, self._analysis, self._words)
+            document.is_read = True
             readable.append(document)
-        retrieval.documents = readable
+        retrieval.documents = [*readable, *others]
 
     def _gloss(self, retrieval: Retrieval) -> None:
         """Gloss the hits, as many as there is time for."""
@@ -359,6 +409,8 @@ class Search:
             raise InvalidRequest(f"query: longer than {settings.search.query_chars} characters")
         if request.top_k > settings.search.top_k_max:
             raise InvalidRequest(f"top_k: must be at most {settings.search.top_k_max}")
+        check_page(request)
+        read_wishes(request)
         if request.rerank and request.rerank.depth > settings.search.rerank_depth_max:
             raise InvalidRequest(f"rerank.depth: must be at most {settings.search.rerank_depth_max}")
         for field, names in (("collections", request.collections), ("tables", request.tables)):

@@ -30,7 +30,7 @@ from dragoman.indexes.attributes.values import (
     parse_date,
 )
 
-__all__ = ["ENTITIES", "Filter", "FilterFault", "Named", "field_of", "parse_filter"]
+__all__ = ["ENTITIES", "Filter", "FilterFault", "Named", "check_field", "index_fields", "keys_program", "parse_filter"]
 
 ENTITIES = "entities"
 _OWN = ("id", "language", "title")
@@ -79,9 +79,8 @@ def keys_program(keys: Collection[int]) -> str:
     return " ".join(["k", str(len(keys)), *(f"{key:x}" for key in sorted(keys))])
 
 
-def field_of(name: str, path: str) -> str:
-    """The path in metadata that a field's name stands for; of a document's own field ``""``, as ``metadata.`` tells.
-
+def check_field(name: str, path: str) -> None:
+    """
     Raises:
         FilterFault: it is too long, or not that of a value.
     """
@@ -89,7 +88,6 @@ def field_of(name: str, path: str) -> str:
         raise FilterFault(f"{path}: a name of {len(name)} characters; at most {LONGEST_PATH} are allowed")
     if not name or name.startswith("$"):
         raise FilterFault(f"{path}: {name!r} is no field")
-    return "" if name in (*_OWN, ENTITIES) else name.removeprefix(_METADATA)
 
 
 def parse_filter(filter: Any, path: str = "filter") -> Filter:
@@ -127,7 +125,7 @@ class _Parser:
             return ["!", *self.all_of(content, path, level + 1)]
         if name.startswith("$"):
             raise FilterFault(f"{path}: there is no operator {name[:40]!r} here; there are $and, $or, $not, and fields")
-        field_of(name, path)
+        check_field(name, path)
         return self._conditions_of(name, content, path, level)
 
     def _conditions_of(self, field: str, content: Any, path: str, level: int) -> Parts:
@@ -202,7 +200,7 @@ def _join(operator: str, parts: Sequence[Parts]) -> Parts:
     return [operator, str(len(parts)), *(part for inner in parts for part in inner)]
 
 
-def _fields(field: str) -> list[str]:
+def index_fields(field: str) -> list[str]:
     """The index's fields of a field: of values, and of elements of lists."""
     if field in _OWN:
         return [field_name(field, own=True)]
@@ -229,7 +227,7 @@ def _of_names(operator: str, operands: Sequence[Scalar], path: str) -> Parts:
 
 
 def _within(field: str, ranges: Sequence[_Range], *, elements: bool = False) -> Parts:
-    fields = [field_name(field.removeprefix(_METADATA), element=True)] if elements else _fields(field)
+    fields = [field_name(field.removeprefix(_METADATA), element=True)] if elements else index_fields(field)
     bounds = [bound.hex() or "-" for limits in ranges for bound in limits]
     return _join("|", [["r", name.encode().hex(), str(len(ranges)), *bounds] for name in fields])
 
@@ -282,7 +280,7 @@ def _contains(field: str, operands: Sequence[Scalar], path: str) -> Parts:
     (value,) = operands
     elements = [] if field in _OWN else [_within(field, _exactly(value), elements=True)]
     if isinstance(value, str):
-        name = _fields(field)[0]
+        name = index_fields(field)[0]
         elements.append(["c", name.encode().hex(), _operand(value, path)])
     return _join("|", elements) if elements else ["k", "0"]
 
@@ -294,7 +292,7 @@ def _starts_with(field: str, operands: Sequence[Scalar], path: str) -> Parts:
 
 def _ends_with(field: str, operands: Sequence[Scalar], path: str) -> Parts:
     text = _operand(operands[0], path)
-    return _join("|", [["z", name.encode().hex(), text] for name in _fields(field)])
+    return _join("|", [["z", name.encode().hex(), text] for name in index_fields(field)])
 
 
 def _operand(value: Scalar, path: str) -> str:

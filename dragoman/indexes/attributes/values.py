@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -31,6 +31,7 @@ __all__ = [
     "encode_number",
     "encode_text",
     "field_name",
+    "first_and_last",
     "parse_date",
 ]
 
@@ -137,6 +138,12 @@ def decode(encoded: bytes) -> Scalar | None:
     if kind in (TEXT, DATE_TEXT) and len(content) <= _LONGEST:
         return content.decode()
     return None
+
+
+def first_and_last(values: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+    """The least and the greatest of some values, dates by time; None of none."""
+    ordered = [value for value in values if value[:1] != DATE_TEXT]
+    return (min(ordered), max(ordered)) if ordered else None
 
 
 def _decode_number(content: bytes) -> int | float:

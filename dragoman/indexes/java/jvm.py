@@ -147,7 +147,7 @@ _LUCENE = "org.apache.lucene."
 _CALLED = {
     "dragoman.Batch": "search parts",
     "dragoman.Rows": "write delete",
-    "dragoman.Searcher": "search parts statistics endLease frequencies completions documents keys",
+    "dragoman.Searcher": "search parts statistics endLease frequencies completions documents keys matches values",
     "java.io.File": "",
     "java.io.PrintWriter": "",
     "java.lang.Throwable": "printStackTrace",

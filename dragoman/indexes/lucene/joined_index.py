@@ -20,10 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.indexes.analysis.transliteration import most_alike
 from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.errors import IndexFault, LeaseExpired
+from dragoman.indexes.lucene.listing import Matched, SortField, Values, join_matched
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
 from dragoman.indexes.lucene.searched_index import FAULTS, Filtered, SearchedIndex
 from dragoman.indexes.shard_group import ShardGroup, Unsearched
@@ -60,6 +62,19 @@ class Shard(Protocol):
 
     def filtered(self, program: str) -> Filtered:
         """The documents that the program of a filter leaves."""
+
+    def matches(
+        self,
+        query: PreparedQuery,
+        numbers: NDArray[np.int64],
+        facets: Sequence[str] = (),
+        order: Sequence[SortField] = (),
+        k: int = 1,
+    ) -> Matched:
+        """What the matching documents have in common; ``numbers`` are the sums."""
+
+    def values(self, fields: Sequence[str], keys: Sequence[int]) -> list[Values]:
+        """The values of fields of documents."""
 
     def vocabulary(
         self, language: str, sounding: Collection[str], held: Collection[str]
@@ -112,7 +127,10 @@ class JoinedIndex(SearchedIndex):
         keys = np.concatenate([scored.keys for scored in answers.values()])
         scores = np.concatenate([scored.scores for scored in answers.values()])
         best = np.lexsort((keys, -scores))[:k]
-        return next(iter(answers.values()))._replace(keys=keys[best], scores=scores[best], unsearched=unsearched)
+        matching = sum(scored.matching for scored in answers.values())
+        return next(iter(answers.values()))._replace(
+            keys=keys[best], scores=scores[best], matching=matching, unsearched=unsearched
+        )
 
     def score_documents(self, query: PreparedQuery, keys: Sequence[int]) -> Parts:
         rows = self._group.spread(range(len(keys)), lambda row: keys[row])
@@ -134,6 +152,28 @@ class JoinedIndex(SearchedIndex):
         answers, faults = self._group.ask(lambda shard, position: shard.filtered(program))
         keys = np.sort(np.concatenate([answer.keys for answer in answers.values()]))
         return Filtered(keys, self._group.list_unsearched(faults))
+
+    def matches(
+        self,
+        query: PreparedQuery,
+        numbers: NDArray[np.int64],
+        facets: Sequence[str] = (),
+        order: Sequence[SortField] = (),
+        k: int = 1,
+    ) -> Matched:
+        answers, faults = self._group.ask(lambda shard, position: shard.matches(query, numbers, facets, order, k))
+        return join_matched(list(answers.values()), self._group.list_unsearched(faults))
+
+    def values(self, fields: Sequence[str], keys: Sequence[int]) -> list[Values]:
+        rows = self._group.spread(range(len(keys)), lambda row: keys[row])
+        answers, _ = self._group.ask(
+            lambda shard, position: shard.values(fields, [keys[row] for row in rows[position]]), rows
+        )
+        values: list[Values] = [[[] for _ in fields] for _ in keys]
+        for position, answer in answers.items():
+            for row, of_document in zip(rows[position], answer, strict=True):
+                values[row] = of_document
+        return values
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         vocabulary = self._present_vocabulary()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
 from dragoman.indexes.bm25 import Parts
@@ -16,6 +17,7 @@ from dragoman.indexes.java import jvm
 from dragoman.indexes.lucene import queries
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.files import check_files
+from dragoman.indexes.lucene.listing import Matched, SortField, Values, ask_matches, ask_values
 from dragoman.indexes.lucene.lucene_store import LuceneStore
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
 from dragoman.indexes.lucene.searched_index import Filtered, SearchedIndex
@@ -144,6 +146,19 @@ class LuceneIndex(SearchedIndex):
 
     def filtered(self, program: str) -> Filtered:
         return Filtered(self._run(lambda store: np.array(store.searcher.keys(program), np.int64)))
+
+    def matches(
+        self,
+        query: PreparedQuery,
+        numbers: NDArray[np.int64],
+        facets: Sequence[str] = (),
+        order: Sequence[SortField] = (),
+        k: int = 1,
+    ) -> Matched:
+        return self._run(lambda store: ask_matches(store.searcher, query, numbers, facets, order, k))
+
+    def values(self, fields: Sequence[str], keys: Sequence[int]) -> list[Values]:
+        return self._run(lambda store: ask_values(store.searcher, fields, keys))
 
     def document_count(self, language: str | None = None) -> int:
         """The number of searchable documents: all, or those with at least one index term in ``language``."""

@@ -34,7 +34,7 @@ __all__ = [
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_HITS = 2**31 - 1
-_HEAD, _STATISTICS = 2, 2
+_HEAD, _STATISTICS = 3, 2
 """How many numbers stand before the statistics in an answer, and before the frequencies in these."""
 _new = tuple.__new__
 
@@ -79,6 +79,8 @@ class Scored(NamedTuple):
     attainable: float
     numbers: NDArray[np.int64]
     """As those of :class:`Lease`."""
+    matching: int = 0
+    """All documents with a term of the query that its filter leaves."""
     unsearched: tuple[Unsearched, ...] = ()
 
     def ranking(self) -> Ranking:
@@ -129,7 +131,7 @@ def read_scored(answer: NDArray[np.int64], query: PreparedQuery) -> Scored:
     count, attainable = answer[0].item(), answer[1:2].view(np.float64).item()
     rest = _HEAD + _STATISTICS + len(query.terms)
     scores = answer[rest + count :].view(np.float64)
-    return Scored(answer[rest : rest + count], scores, attainable, answer[_HEAD:rest])
+    return Scored(answer[rest : rest + count], scores, attainable, answer[_HEAD:rest], answer[2].item())
 
 
 def score_documents(searcher: Any, query: PreparedQuery, keys: Sequence[int], lease: Lease | None) -> Parts:

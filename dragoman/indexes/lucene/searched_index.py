@@ -16,11 +16,12 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.indexes.lucene.batch import score_batch, score_documents_batch
+from dragoman.indexes.lucene.listing import Matched, SortField, Values
 from dragoman.indexes.lucene.queries import PreparedQuery, Scored, prepare
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["FAULTS", "Filtered", "Question", "SearchedIndex", "score_documents_of_each", "score_each"]
+__all__ = ["FAULTS", "Filtered", "Question", "SearchedIndex", "catch_faults", "score_documents_of_each", "score_each"]
 
 FAULTS = (IndexFault, OSError, JavaError, JvmUnavailable)
 """What an index may raise by itself; all else is the query's fault, or ours."""
@@ -64,6 +65,24 @@ class SearchedIndex(ABC):
     @abstractmethod
     def filtered(self, program: str) -> Filtered:
         """The documents that the program of a filter leaves."""
+
+    @abstractmethod
+    def matches(
+        self,
+        query: PreparedQuery,
+        numbers: NDArray[np.int64],
+        facets: Sequence[str] = (),
+        order: Sequence[SortField] = (),
+        k: int = 1,
+    ) -> Matched:
+        """All documents that a query matches: the values of fields, and the ``k`` first of an order with some more.
+
+        ``numbers`` are those of :meth:`score`.
+        """
+
+    @abstractmethod
+    def values(self, fields: Sequence[str], keys: Sequence[int]) -> list[Values]:
+        """The values of fields of documents; none of those that are not there, or whose part does not answer."""
 
     @abstractmethod
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
@@ -129,7 +148,7 @@ def score_each(questions: Sequence[Question], k: int) -> list[Scored | Exception
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
     answers = _at_once(questions, lambda searchers, queries: score_batch(searchers, queries, k))
-    return answers or [_try(index.score, query, k) for index, query in questions]
+    return answers or [catch_faults(index.score, query, k) for index, query in questions]
 
 
 def score_documents_of_each(
@@ -138,7 +157,7 @@ def score_documents_of_each(
     """What :meth:`SearchedIndex.score_documents` answers to each question and its ``keys``, as :func:`score_each`."""
     answers = _at_once(questions, lambda searchers, queries: score_documents_batch(searchers, queries, keys))
     return answers or [
-        _try(index.score_documents, query, of_query.tolist())
+        catch_faults(index.score_documents, query, of_query.tolist())
         for (index, query), of_query in zip(questions, keys, strict=True)
     ]
 
@@ -159,7 +178,8 @@ def _at_once(
     return []
 
 
-def _try(ask: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | Exception:
+def catch_faults(ask: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | Exception:
+    """What an index answers, or its fault."""
     try:
         return ask(*arguments, **options)
     except FAULTS as fault:

@@ -16,7 +16,9 @@ from pydantic import (
 
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.search import request
+from dragoman.engine.search.listing.wishes import MOST_FACETS, MOST_SORTED
 from dragoman.engine.search.request import Method, SearchQuery
+from dragoman.indexes.attributes.values import LONGEST_PATH
 from dragoman.store.validation import (
     AtFirstFault,
     Body,
@@ -38,6 +40,22 @@ class RerankOptions(_Request):
 
     depth: StrictInt = Field(default=50, ge=1, description="How many hits to rerank, by default up to 1,000.")
     model: Name | None = None
+
+
+FieldName = Annotated[Text, Field(min_length=1, max_length=LONGEST_PATH + 1)]
+
+
+class FacetField(_Request):
+    """A field whose values are counted."""
+
+    field: FieldName
+    size: StrictInt = Field(default=10, ge=1, le=1_000, description="The most frequent values that are shown.")
+
+
+_Facet = Annotated[
+    Annotated[FacetField, Tag("FacetField")] | Annotated[FieldName, Tag("name")],
+    Discriminator(lambda facet: "name" if isinstance(facet, str) else "FacetField"),
+]
 
 
 def _kind(rerank: Any) -> str:
@@ -107,6 +125,31 @@ class SearchRequest(_Request):
         " `title`, `entities`. See docs/search.md.",
         examples=[{"category": "politics", "year": {"$gte": 2020}}],
     )
+    facets: Annotated[list[_Facet], Field(min_length=1, max_length=MOST_FACETS), AtFirstFault] | None = Field(
+        default=None,
+        description="Fields whose values are counted in the documents that `total` counts, by default the 10 most"
+        " frequent ones of each.",
+        examples=[["category", {"field": "year", "size": 20}]],
+    )
+    sort: Annotated[list[FieldName], Field(min_length=1, max_length=MOST_SORTED), AtFirstFault] | None = Field(
+        default=None,
+        description="Fields that order the hits, descending after '-', and `_score`, best first; without a value last,"
+        " ties by document. psq, smt and none order all matching documents, dense and hybrid those that are ranked.",
+        examples=[["-date", "_score"]],
+    )
+    offset: StrictInt = Field(
+        default=0, ge=0, description="Hits before the first one; offset and top_k together reach 1,000 hits."
+    )
+    cursor: Annotated[Text, Field(min_length=1, max_length=2_000)] | None = Field(
+        default=None,
+        description="`next` of the page before, with the same request; 410 where documents or tables have changed.",
+    )
+    collapse: FieldName | None = Field(
+        default=None,
+        description="A field of which each value has one hit, the best, with the number of the others; documents"
+        " without a value stay. Of those that are ranked, at most 1,000.",
+        examples=["story"],
+    )
     gloss: StrictBool = Field(
         default=False,
         description="Add to each hit the translations of its words into the query's language, from the active tables.",
@@ -132,6 +175,11 @@ class SearchRequest(_Request):
         options = asked["rerank"]
         if isinstance(options, RerankOptions):
             asked["rerank"] = request.RerankOptions(options.depth, options.model)
+        if self.facets is not None:
+            asked["facets"] = [
+                request.FacetField(facet) if isinstance(facet, str) else request.FacetField(facet.field, facet.size)
+                for facet in self.facets
+            ]
         return SearchQuery(**asked)
 
     @field_validator("rerank", mode="before")

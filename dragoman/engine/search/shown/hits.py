@@ -42,12 +42,14 @@ def add_hits(retrieval: Retrieval) -> None:
                 if ranking is not None and id(ranking) not in evidence:
                     evidence[id(ranking)] = Evidence(retrieval.request.query, ranking, work)
                 shown = _show(retrieval, document, evidence[id(ranking)] if ranking is not None else None, work)
-                document.hit = _hit(hits + 1, document, shown, retrieval)
+                document.hit = _hit(retrieval.offset + hits + 1, document, shown, retrieval)
                 hits += 1
     except Unavailable as fault:
-        effect = f"hits from rank {hits + 1} on have no evidence, and their snippets are their beginnings"
+        effect = (
+            f"hits from rank {retrieval.offset + hits + 1} on have no evidence, and their snippets are their beginnings"
+        )
         retrieval.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.error_type))
-        for rank, document in enumerate(retrieval.documents[hits:], hits + 1):
+        for rank, document in enumerate(retrieval.documents[hits:], retrieval.offset + hits + 1):
             document.hit = _hit(rank, document, Shown(beginning(document.stored.text)), retrieval)
 
 
@@ -92,6 +94,8 @@ def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval
         snippet_start=shown.start,
         highlights=room.fitting("highlights", rank, shown.highlights, highlight_size),
     )
+    if request.collapse is not None:
+        hit.collapsed = document.collapsed
     if request.explain:
         hit.contributions = []
         if retrieval.collection_rankings and shown.tokens is not None:

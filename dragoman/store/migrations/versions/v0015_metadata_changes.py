@@ -1,4 +1,4 @@
-"""Changes of metadata alone are looked up by their generation, since indexes follow them."""
+"""Changes of metadata alone are looked up by their generation, since indexes follow them; and there are secrets."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -20,7 +20,14 @@ def upgrade() -> None:
         sqlite_where=changed,
         postgresql_where=changed,
     )
+    op.create_table(
+        "secrets",
+        sa.Column("name", sa.String(64), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("secrets")
     op.drop_index(_INDEX, "documents")

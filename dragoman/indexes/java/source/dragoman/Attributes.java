@@ -1,6 +1,10 @@
 package dragoman;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field.Store;
@@ -24,6 +28,12 @@ final class Attributes {
 
   private static final String SHARED = "*";
   private static final int MOST_FIELDS = 500;
+  private static final byte DATE = 'd';
+
+  /** Before texts of dates, and behind them. */
+  private static final BytesRef DATES = new BytesRef("t");
+
+  private static final BytesRef END = new BytesRef("u");
 
   /** Values of a field in one segment: those between two of their ordinals, which are of this field alone. */
   static final class Column {
@@ -34,6 +44,10 @@ final class Attributes {
 
     /** What all values of this field begin with. */
     final byte[] prefix;
+
+    private long start = -1;
+    private long texts = -1;
+    private long end = -1;
 
     private Column(SortedSetDocValues values, byte[] prefix) {
       this.values = values;
@@ -48,6 +62,66 @@ final class Attributes {
       whole.append(value);
       long ordinal = values.lookupTerm(whole.get());
       return ordinal < 0 ? -ordinal - 1 : ordinal;
+    }
+
+    /** The first ordinal behind those of values that are shown and ordered: texts of dates are among them. */
+    long end() throws IOException {
+      if (end < 0) end = ordinal(END);
+      return end;
+    }
+
+    /** Whether a value stands for itself: a date is there as a text as well. */
+    boolean isWhole(long ordinal) throws IOException {
+      BytesRef value = values.lookupOrd(ordinal);
+      return value.bytes[value.offset + prefix.length] != DATE;
+    }
+
+    /** A copy of a value, without what tells the field. */
+    BytesRef value(long ordinal) throws IOException {
+      BytesRef value = values.lookupOrd(ordinal);
+      int start = value.offset + prefix.length;
+      return new BytesRef(Arrays.copyOfRange(value.bytes, start, value.offset + value.length));
+    }
+
+    /** The ordinal of a document's least or greatest value, of a date not that of its text; -1 if it has none. */
+    long extreme(int document, boolean greatest) throws IOException {
+      if (start < 0) {
+        start = ordinal(new BytesRef());
+        texts = ordinal(DATES);
+      }
+      if (!values.advanceExact(document)) return -1;
+      long found = -1;
+      for (int left = values.docValueCount(); left > 0; left--) {
+        long ordinal = values.nextOrd();
+        if (ordinal < start || ordinal >= texts) continue;
+        if (!greatest) return ordinal;
+        found = ordinal;
+      }
+      return found;
+    }
+
+    /** The order of a value and one of this or another column. */
+    int compare(long ordinal, Column other, long otherOrdinal) {
+      if (other == this) return Long.compare(ordinal, otherOrdinal);
+      try {
+        return value(ordinal).compareTo(other.value(otherOrdinal));
+      } catch (IOException fault) {
+        throw new UncheckedIOException(fault);
+      }
+    }
+
+    /** The values of a document that stand for themselves, in hexadecimal between commas. */
+    String valuesOf(int document) throws IOException {
+      StringBuilder found = new StringBuilder();
+      long low = ordinal(new BytesRef());
+      if (!values.advanceExact(document)) return "";
+      for (int left = values.docValueCount(); left > 0; left--) {
+        long ordinal = values.nextOrd();
+        if (ordinal < low || ordinal >= end()) continue;
+        if (found.length() > 0) found.append(',');
+        found.append(hexadecimal(value(ordinal)));
+      }
+      return found.toString();
     }
   }
 
@@ -85,11 +159,26 @@ final class Attributes {
     return columns;
   }
 
+  /** The columns of several fields, whose names are in hexadecimal between spaces. */
+  static Column[] columnsOf(LeafReader segment, String names) throws IOException {
+    List<Column> columns = new ArrayList<>();
+    for (String name : names.split(" ")) columns.addAll(Arrays.asList(columns(segment, bytes(name).utf8ToString())));
+    return columns.toArray(new Column[0]);
+  }
+
   private static byte[] prefix(String field) {
     BytesRef name = new BytesRef(field + "\0");
     byte[] prefix = new byte[name.length];
     System.arraycopy(name.bytes, name.offset, prefix, 0, name.length);
     return prefix;
+  }
+
+  static String hexadecimal(BytesRef bytes) {
+    StringBuilder written = new StringBuilder(2 * bytes.length);
+    for (int i = bytes.offset; i < bytes.offset + bytes.length; i++) {
+      written.append(Character.forDigit(bytes.bytes[i] >> 4 & 15, 16)).append(Character.forDigit(bytes.bytes[i] & 15, 16));
+    }
+    return written.toString();
   }
 
   /** The bytes of a hexadecimal number; those of "-" are none. */

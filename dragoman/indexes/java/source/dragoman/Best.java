@@ -18,6 +18,9 @@ final class Best implements Query.Receiver {
   private long[] keys;
   private int count;
 
+  /** All documents, also those that are not among the best. */
+  long matching = 0;
+
   /** What a document needs at least. */
   private float least;
 
@@ -57,6 +60,7 @@ final class Best implements Query.Receiver {
     for (int i = 0; i < window.hitting; i++) {
       int place = window.hits[i];
       if (ofFilter != null && !ofFilter.get(window.first + place)) continue;
+      matching++;
       float total = window.total(place);
       if (total < least) continue;
       if (count == scores.length) {
@@ -144,6 +148,7 @@ final class Best implements Query.Receiver {
     int count = 0;
     for (Best part : parts) count += part.count;
     Best joined = new Best(Math.min(k, count));
+    for (Best part : parts) joined.matching += part.matching;
     int[] places = new int[parts.length];
     while (joined.count < joined.k) {
       int next = -1;

@@ -32,7 +32,8 @@ final class Chosen implements Query.Receiver {
     }
   }
 
-  private static NavigableMap<Integer, Integer> find(LeafReader reader, long[] keys) throws IOException {
+  /** The row of each of the live documents with these keys, by document. */
+  static NavigableMap<Integer, Integer> find(LeafReader reader, long[] keys) throws IOException {
     NavigableMap<Integer, Integer> found = new TreeMap<>();
     Terms terms = reader.terms(Snapshot.KEY);
     if (terms == null) return found;

@@ -198,11 +198,12 @@ final class Query {
 
   /** The answer of {@link Searcher#search}. */
   long[] answer(Best best) {
-    int head = 2 + statistics.length;
+    int head = 3 + statistics.length;
     long[] answer = new long[head + 2 * best.size()];
     answer[0] = best.size();
     answer[1] = Double.doubleToRawLongBits(most());
-    System.arraycopy(statistics, 0, answer, 2, statistics.length);
+    answer[2] = best.matching;
+    System.arraycopy(statistics, 0, answer, 3, statistics.length);
     best.write(answer, head);
     return answer;
   }

@@ -40,7 +40,7 @@ public final class Searcher extends ReferenceManager<Snapshot> {
    * @param groups the weight and the number of terms of each group, by turns
    * @param statistics as of {@link #statistics}, without the version; null for those of this index
    * @param filter as of {@link Filter#of}
-   * @return number of hits, maximal attainable score, the statistics, the key of each hit, the score of each hit; numbers
+   * @return number of hits, maximal attainable score, number of matching documents, the statistics, the key of each hit, the score of each hit; numbers
    *     that are not whole as the bits of a double
    * @throws LeaseExpired the snapshot is there no longer
    */
@@ -173,6 +173,51 @@ public final class Searcher extends ReferenceManager<Snapshot> {
       found = Arrays.copyOf(found, count);
       Arrays.sort(found);
       return found;
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /**
+   * What all documents that a query matches have in common, and the first of them in an order.
+   *
+   * @param facets fields, one a line, as of {@link Matches#facets}; or empty
+   * @param order as of {@link Matches#first}; or empty
+   * @return the number of documents, then the number of lines of the facets, these lines, and those of the order
+   */
+  public String matches(
+      long version,
+      String field,
+      boolean structured,
+      String terms,
+      double[] weights,
+      double[] groups,
+      double k1,
+      double b,
+      long[] statistics,
+      String filter,
+      String facets,
+      String order,
+      int k)
+      throws IOException {
+    return computed(
+        version,
+        snapshot -> {
+          Matches matches = new Matches(snapshot, filter, order.contains("="));
+          query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics).score(matches);
+          List<String> counted = facets.isEmpty() ? List.of() : matches.facets(lines(facets));
+          List<String> lines = new ArrayList<>(List.of(Long.toString(matches.count()), "" + counted.size()));
+          lines.addAll(counted);
+          if (!order.isEmpty()) lines.addAll(matches.first(lines(order), k));
+          return String.join("\n", lines);
+        });
+  }
+
+  /** The values of fields, one a line, of the documents with some keys, as of {@link Matches#values}. */
+  public String values(String fields, long[] keys) throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      return String.join("\n", Matches.values(snapshot, lines(fields), keys));
     } finally {
       release(snapshot);
     }

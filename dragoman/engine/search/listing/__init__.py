@@ -1,0 +1,1 @@
+"""What a search lists of what it ranked: pages, an order by fields, one hit of each value, and counts."""

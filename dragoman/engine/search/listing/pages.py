@@ -1,0 +1,113 @@
+"""Pages of the hits of one query, and signed cursors to the next one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from dragoman.engine.core.errors import Gone, InvalidRequest
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.search.ranked import Position
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.search_ranking import MOST_RANKED
+from dragoman.engine.tables.snapshot import Snapshot
+
+_OF_PAGES = frozenset(
+    {"cursor", "offset", "top_k", "gloss", "explain", "translate_snippets", "facets", "fields", "snippets"}
+)
+"""What the next page may have otherwise: what is shown of hits, and how many."""
+_SIGNATURE = 16
+_LONGEST = 2_000
+
+
+class Cursors:
+    """Writes and reads cursors, which are signed with a secret. Safe from any thread."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def write(
+        self, request: SearchQuery, collections: Sequence[CollectionInfo], snapshot: Snapshot, position: Position
+    ) -> str:
+        """The cursor to a page of a search."""
+        content = json.dumps(
+            [
+                position.offset,
+                position.method,
+                position.rerank_depth,
+                _digest(_asked(request)),
+                _state(collections, snapshot),
+            ]
+        )
+        signed = self._sign(content.encode()) + content.encode()
+        return base64.urlsafe_b64encode(signed).decode().rstrip("=")
+
+    def read(self, request: SearchQuery, collections: Sequence[CollectionInfo], snapshot: Snapshot) -> Position | None:
+        """The position of the request's cursor; None if it has none.
+
+        Raises:
+            InvalidRequest: it is no cursor, or one of another search.
+            Gone: documents or tables have changed since.
+        """
+        if request.cursor is None:
+            return None
+        offset, method, depth, asked, state = self._open(request.cursor)
+        if asked != _digest(_asked(request)):
+            raise InvalidRequest("cursor: is of another search; all that decides the list has to be as it was")
+        if state != _state(collections, snapshot):
+            raise Gone("cursor: documents or tables have changed since; begin with the first page")
+        return Position(offset, method, depth)
+
+    def _open(self, cursor: str) -> Any:
+        try:
+            if len(cursor) > _LONGEST:
+                raise ValueError
+            signed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
+        except (ValueError, binascii.Error):
+            signed = b""
+        content = signed[_SIGNATURE:]
+        if not hmac.compare_digest(signed[:_SIGNATURE], self._sign(content)):
+            raise InvalidRequest("cursor: is none that a search gave")
+        return json.loads(content)
+
+    def _sign(self, content: bytes) -> bytes:
+        return hmac.digest(self._secret, content, "sha256")[:_SIGNATURE]
+
+
+def check_page(request: SearchQuery) -> None:
+    """
+    Raises:
+        InvalidRequest: the page is not within the hits that can be reached, or begins at two places.
+    """
+    if request.cursor is not None and request.offset:
+        raise InvalidRequest("offset: a cursor says where the page begins; leave out one of both")
+    if request.offset + request.top_k > max(MOST_RANKED, request.top_k):
+        raise InvalidRequest(f"offset: with top_k it may reach hit {MOST_RANKED}, not {request.offset + request.top_k}")
+
+
+def _asked(request: SearchQuery) -> dict[str, Any]:
+    """All of a request that decides which hits there are, and their order."""
+    return {part.name: _plain(getattr(request, part.name)) for part in fields(request) if part.name not in _OF_PAGES}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _state(collections: Sequence[CollectionInfo], snapshot: Snapshot) -> str:
+    """What changes with the documents and the tables."""
+    documents = [(collection.key, collection.generation) for collection in collections]
+    tables = [(version.name, version.version) for version in snapshot.versions]
+    return _digest([documents, tables])
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:24]
