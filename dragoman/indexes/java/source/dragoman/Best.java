@@ -10,29 +10,39 @@ import java.util.Arrays;
 final class Best implements Query.Receiver {
   private static final int ROOM = 4;
 
-  private final Snapshot snapshot;
   private final int k;
-  private float[] scores;
-  private long[] keys;
+  private Snapshot snapshot;
+
+  /** In all snapshots so far. */
+  private long documents;
+
+  private float[] scores = {};
+  private long[] keys = {};
   private int count;
 
   /** What a document needs at least. */
   private float least;
 
-  Best(Snapshot snapshot, int k) {
-    this.snapshot = snapshot;
-    this.k = Math.min(k, snapshot.reader.numDocs());
-    int room = (int) Math.min((long) ROOM * this.k, snapshot.reader.numDocs());
-    scores = new float[room];
-    keys = new long[room];
+  Best(int k) {
+    this.k = k;
   }
 
-  /** Of documents of no snapshot. */
-  private Best(int k) {
-    snapshot = null;
-    this.k = k;
-    scores = new float[k];
-    keys = new long[k];
+  Best(Snapshot snapshot, int k) {
+    this(k);
+    enter(snapshot);
+  }
+
+  /** What follows is of this snapshot, whose documents are in none before. */
+  void enter(Snapshot snapshot) {
+    this.snapshot = snapshot;
+    documents += snapshot.reader.numDocs();
+    resize((int) Math.min((long) ROOM * k, Math.min(documents, Integer.MAX_VALUE - ROOM)));
+  }
+
+  private void resize(int room) {
+    if (room == scores.length) return;
+    scores = Arrays.copyOf(scores, room);
+    keys = Arrays.copyOf(keys, room);
   }
 
   @Override
@@ -136,6 +146,7 @@ final class Best implements Query.Receiver {
     int count = 0;
     for (Best part : parts) count += part.count;
     Best joined = new Best(Math.min(k, count));
+    joined.resize(joined.k);
     int[] places = new int[parts.length];
     while (joined.count < joined.k) {
       int next = -1;
