@@ -173,6 +173,17 @@ class Retrieval:
         return by_collection
 
 
+def list_missing(stage: str, collection: str, total: int, counts: Mapping[str, int], cause: str) -> list[Degraded]:
+    """What to say of documents that a stage does not know: ``counts`` by the reason, as the end of a sentence."""
+    return [
+        Degraded.of(
+            stage, f"collection '{collection}': {count} of {total} documents {reason}", cause, collection, count / total
+        )
+        for reason, count in counts.items()
+        if count
+    ]
+
+
 def note_unsearched(
     degraded: list[Degraded], stage: str, collection: CollectionInfo, unsearched: Sequence[Unsearched]
 ) -> None:
