@@ -29,7 +29,7 @@ from dragoman.engine.search.candidates import (
     MeaningRanking,
     WordRanking,
 )
-from dragoman.engine.search.ranked import Retrieval, note_unsearched
+from dragoman.engine.search.ranked import Retrieval, list_missing, note_unsearched
 from dragoman.indexes.dense.index import Nearest
 from dragoman.indexes.dense.sharded_index import DenseHits
 from dragoman.indexes.fusion import calibrate
@@ -293,14 +293,4 @@ def _check_embedded(counts: Collection[Coverage]) -> None:
 def _missing(name: str, coverage: Coverage) -> list[Degraded]:
     waiting = coverage.missing - coverage.failed
     reasons = {"have no embedding yet": waiting, "could not be embedded": coverage.failed}
-    return [
-        Degraded.of(
-            STAGE,
-            f"collection '{name}': {count} of {coverage.total} documents {reason}",
-            "not_embedded",
-            name,
-            count / coverage.total,
-        )
-        for reason, count in reasons.items()
-        if count
-    ]
+    return list_missing(STAGE, name, coverage.total, reasons, "not_embedded")

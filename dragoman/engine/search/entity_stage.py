@@ -11,7 +11,7 @@ from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.entity_names import Mention, fold_name
 from dragoman.engine.indexing.filtering import program_of, read_filter
 from dragoman.engine.indexing.sources import EntityCoverage, EntitySource
-from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.ranked import Retrieval, list_missing
 from dragoman.engine.search.response import Entity
 from dragoman.engine.search.room import entity_size
 from dragoman.engine.tables.snapshot import Snapshot
@@ -118,14 +118,4 @@ def _distinct(mentions: Iterable[Mention], texts: Mapping[str, str]) -> list[Ent
 def _missing(name: str, coverage: EntityCoverage) -> list[Degraded]:
     waiting = coverage.total - coverage.tagged - coverage.failed
     reasons = {"have not been read for names yet": waiting, "could not be read for names": coverage.failed}
-    return [
-        Degraded.of(
-            STAGE,
-            f"collection '{name}': {count} of {coverage.total} documents {reason}",
-            "not_tagged",
-            name,
-            count / coverage.total,
-        )
-        for reason, count in reasons.items()
-        if count
-    ]
+    return list_missing(STAGE, name, coverage.total, reasons, "not_tagged")

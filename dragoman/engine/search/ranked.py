@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -217,6 +217,17 @@ class Retrieval:
         for document in self.documents[:most]:
             by_collection.setdefault(document.collection.key, []).append(document)
         return by_collection
+
+
+def list_missing(stage: str, collection: str, total: int, counts: Mapping[str, int], cause: str) -> list[Degraded]:
+    """What to say of documents that a stage does not know: ``counts`` by the reason, as the end of a sentence."""
+    return [
+        Degraded.of(
+            stage, f"collection '{collection}': {count} of {total} documents {reason}", cause, collection, count / total
+        )
+        for reason, count in counts.items()
+        if count
+    ]
 
 
 def note_unsearched(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
@@ -122,6 +123,8 @@ class WorkerSettings(Group):
         for url in (urls or "").split(","):
             if urls is not None and not re.match(r"https?://[^/\s]|unix:///", url.strip()):
                 raise ValueError(f"{url.strip()!r} is not http://host:port, or unix:///path of a socket")
+            if not url.strip().startswith("unix:") and "@" in urlsplit(url.strip()).netloc:
+                raise ValueError("it names a user, which workers do not know; give worker_token the secret")
         return urls
 
     @property

@@ -145,7 +145,11 @@ class Connection:
 
     async def _ask_for_sign(self) -> None:
         with suppress(OSError):
-            (await self._hear("GET", "/healthz", seconds=self._silence_seconds)).close()
+            response = await self._hear("GET", "/healthz", seconds=self._silence_seconds)
+            try:
+                await response.read()  # else the connection cannot be used again
+            finally:
+                response.close()
 
     async def _hear(
         self,

@@ -62,6 +62,12 @@ def test_replaced_settings_are_validated_and_leave_the_others_and_the_original()
         settings.replace(port=-1)
 
 
+def test_the_address_of_a_worker_names_no_user() -> None:
+    assert Settings.from_defaults(worker_url="https://host:1/a@b,unix:///a@b").worker.worker_urls[1] == "unix:///a@b"
+    with pytest.raises(ValidationError, match="worker_token"):
+        Settings.from_defaults(worker_url="http://host:1,http://user:password@host:1")
+
+
 def test_settings_that_are_none_cannot_be_chosen() -> None:
     with pytest.raises(KeyError, match="colour"):
         Settings.load(colour="red")

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -81,14 +82,18 @@ def check_same(indexes: Pair, query: TranslatedQuery, k: int, bm25: BM25) -> Non
         np.testing.assert_array_equal(computed, expected)
 
 
-def check_batch(indexes: Pair, asked: Sequence[TranslatedQuery], k: int, bm25: BM25) -> None:
-    """All queries in one call, each of one index and of its shards: as one by one."""
+def check_batch(indexes: Pair, asked: Sequence[TranslatedQuery], k: int, bm25: BM25, processors: int) -> None:
+    """All queries in one call, each of one index and of its shards: as one by one.
+
+    So many ``processors`` are free for the shards; the thread that asks searches the others.
+    """
     prepared = [queries.prepare(query, "xx", bm25) for query in asked]
     of_shards = [searcher for shard in indexes.shards for searcher in shard.searchers]
     searchers = [indexes.one.searchers, of_shards] * len(prepared)
     twice = [query for query in prepared for _ in range(2)]
     keys = [np.array([key, 7_000, 3][: 1 + place % 3], np.int64) for place, key in enumerate(range(len(twice)))]
-    scored = jvm.run(score_batch, searchers, twice, k)
+    with mock.patch.object(batch, "_PROCESSORS", processors):
+        scored = jvm.run(score_batch, searchers, twice, k)
     chosen = jvm.run(score_documents_batch, searchers, twice, keys)
     for place, query in enumerate(twice):
         for expected, found in zip(indexes.one.score(query, k), scored[place], strict=True):
@@ -116,7 +121,8 @@ def test_shards_answer_as_one_index_bit_for_bit(
                 check_same(indexes, query, k, bm25)
                 check_same(indexes, query, k, bm25)  # now with the sums of before
             together = [TranslatedQuery("psq", []), *(TranslatedQuery("psq", groups) for groups in asked)]
-            check_batch(indexes, [*together, TranslatedQuery("smt", asked[0])], k, bm25)
+            for processors in range(3):
+                check_batch(indexes, [*together, TranslatedQuery("smt", asked[0])], k, bm25, processors)
             terms = VOCABULARY + MISSING
             assert indexes.joined.document_frequencies("xx", terms) == indexes.one.document_frequencies("xx", terms)
 

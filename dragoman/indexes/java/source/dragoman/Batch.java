@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
@@ -21,9 +22,9 @@ public final class Batch {
   private static final int SHAPE = 4;
   private static final int PARAMETERS = 3;
 
-  /** The work of one part, by its place among all. */
   private interface Work {
-    void on(int part) throws IOException;
+    /** The work of one part, by its place among all; {@code alone} if on a thread of its own. */
+    void on(int part, boolean alone) throws IOException;
   }
 
   private final Searcher[] searchers;
@@ -97,20 +98,24 @@ public final class Batch {
     Batch batch =
         new Batch(searchers, shapes, parameters, fields, terms, weights, groups, new Processors(processors, millis));
     Best[] best = new Best[searchers.length];
+    Map<Query, Best> shared = new IdentityHashMap<>(); // of parts that whoever asks searches one after the other
     return batch.computed(
-        part -> {
-          Best found = new Best(batch.snapshots[part], filter.get(batch.queryOf[part]), k);
+        (part, alone) -> {
+          Query first = batch.queries[batch.firsts[0][batch.queryOf[part]]];
+          Best found = alone ? new Best(k) : shared.computeIfAbsent(first, query -> new Best(k));
+          found.enter(batch.snapshots[part], filter.get(batch.queryOf[part]));
           batch.queries[part].score(found);
-          found.finish();
+          if (alone) found.finish();
           best[part] = found;
         },
         () -> {
+          shared.values().forEach(Best::finish);
           List<long[]> answers = new ArrayList<>();
           int size = 0;
           for (int i = 0; i < batch.count; i++) {
-            int first = batch.firsts[0][i];
-            Best joined = Best.join(Arrays.copyOfRange(best, first, batch.firsts[0][i + 1]), k);
-            answers.add(batch.queries[first].answer(joined));
+            List<Best> ofQuery = Arrays.asList(best).subList(batch.firsts[0][i], batch.firsts[0][i + 1]);
+            Best joined = Best.join(new LinkedHashSet<>(ofQuery).toArray(new Best[0]), k);
+            answers.add(batch.queries[batch.firsts[0][i]].answer(joined));
             size += 1 + answers.get(i).length;
           }
           long[] joined = new long[size];
@@ -147,7 +152,7 @@ public final class Batch {
         new Batch(searchers, shapes, parameters, fields, terms, weights, groups, new Processors(processors, millis));
     double[][] scores = new double[searchers.length][];
     return batch.computed(
-        part -> {
+        (part, alone) -> {
           int[] first = batch.firsts[3];
           long[] chosen = Arrays.copyOfRange(keys, first[batch.queryOf[part]], first[batch.queryOf[part] + 1]);
           Chosen found = new Chosen(batch.snapshots[part], chosen, batch.queries[part]);
@@ -205,7 +210,7 @@ public final class Batch {
     Field[] read = new Field[searchers.length];
     Term[][] found = new Term[searchers.length][];
     each(
-        part -> {
+        (part, alone) -> {
           int i = queryOf[part];
           read[part] = snapshots[part].field(fields.get(i));
           found[part] = read[part].terms(terms.subList(firsts[1][i], firsts[1][i + 1]));
@@ -236,8 +241,8 @@ public final class Batch {
         boolean several = shapes[SHAPE * i] > 1;
         for (int j = firsts[0][i]; j < firsts[0][i + 1]; j++) {
           int part = j;
-          if (several) processors.submit(snapshots[part], () -> work.on(part));
-          else processors.compute(() -> work.on(part));
+          if (several) processors.submit(snapshots[part], alone -> work.on(part, alone));
+          else processors.compute(alone -> work.on(part, alone));
         }
       }
     } finally {

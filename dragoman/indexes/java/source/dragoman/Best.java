@@ -11,11 +11,15 @@ import org.apache.lucene.util.FixedBitSet;
 final class Best implements Query.Receiver {
   private static final int ROOM = 4;
 
-  private final Snapshot snapshot;
-  private final FixedBitSet[] accepted;
   private final int k;
-  private float[] scores;
-  private long[] keys;
+  private Snapshot snapshot;
+  private FixedBitSet[] accepted;
+
+  /** In all snapshots so far. */
+  private long documents;
+
+  private float[] scores = {};
+  private long[] keys = {};
   private int count;
 
   /** All documents, also those that are not among the best. */
@@ -24,23 +28,30 @@ final class Best implements Query.Receiver {
   /** What a document needs at least. */
   private float least;
 
-  /** Of the documents that a filter leaves: see {@link Filter#of}. */
-  Best(Snapshot snapshot, String filter, int k) throws IOException {
-    this.snapshot = snapshot;
-    accepted = Filter.of(snapshot, filter);
-    this.k = Math.min(k, snapshot.reader.numDocs());
-    int room = (int) Math.min((long) ROOM * this.k, snapshot.reader.numDocs());
-    scores = new float[room];
-    keys = new long[room];
+  Best(int k) {
+    this.k = k;
   }
 
-  /** Of documents of no snapshot. */
-  private Best(int k) {
-    snapshot = null;
-    accepted = null;
-    this.k = k;
-    scores = new float[k];
-    keys = new long[k];
+  Best(Snapshot snapshot, String filter, int k) throws IOException {
+    this(k);
+    enter(snapshot, filter);
+  }
+
+  /**
+   * What follows is of this snapshot, whose documents are in none before, and of the documents that a filter leaves: see
+   * {@link Filter#of}.
+   */
+  void enter(Snapshot snapshot, String filter) throws IOException {
+    this.snapshot = snapshot;
+    accepted = Filter.of(snapshot, filter);
+    documents += snapshot.reader.numDocs();
+    resize((int) Math.min((long) ROOM * k, Math.min(documents, Integer.MAX_VALUE - ROOM)));
+  }
+
+  private void resize(int room) {
+    if (room == scores.length) return;
+    scores = Arrays.copyOf(scores, room);
+    keys = Arrays.copyOf(keys, room);
   }
 
   @Override
@@ -149,6 +160,7 @@ final class Best implements Query.Receiver {
     for (Best part : parts) count += part.count;
     Best joined = new Best(Math.min(k, count));
     for (Best part : parts) joined.matching += part.matching;
+    joined.resize(joined.k);
     int[] places = new int[parts.length];
     while (joined.count < joined.k) {
       int next = -1;

@@ -19,7 +19,8 @@ import java.util.concurrent.TimeoutException;
  */
 final class Processors {
   interface Work {
-    void run() throws IOException;
+    /** {@code alone} if on a thread of its own. */
+    void run(boolean alone) throws IOException;
   }
 
   /** After this, work is taken for stuck: nobody computes by itself then what may be stuck as well. */
@@ -58,7 +59,7 @@ final class Processors {
     Object token = new Object();
     RUNNING.put(token, System.nanoTime());
     try {
-      work.run();
+      work.run(false);
     } finally {
       RUNNING.remove(token);
     }
@@ -78,7 +79,7 @@ final class Processors {
           THREADS.submit(
               () -> {
                 try {
-                  work.run();
+                  work.run(true);
                 } finally {
                   RUNNING.remove(token);
                   snapshot.leave();
