@@ -332,6 +332,9 @@ class Search:
         """
         chosen, others = retrieval.documents[:count], retrieval.documents[count:]
         retrieval.documents = [document for document in chosen if not document.is_read]
+        if not retrieval.documents:
+            retrieval.documents = [*chosen, *others]
+            return
         self._ranking.add_passages(retrieval)
         present = {id(document) for document in retrieval.documents}
         stored = self._collections.by_keys([document.key for document in retrieval.documents])

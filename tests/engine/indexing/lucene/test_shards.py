@@ -75,7 +75,7 @@ NAMES = (f"c{number}" for number in itertools.count())
 def answer(runtime: Runtime, collection: str, query: str, method: str, **more: Any) -> dict[str, Any]:
     """All that an answer says, but for the name of the collection, the times, and what is of one request."""
     response = fields_of(ask(runtime, query, method, collections=[collection], explain=True, **more))
-    del response["request_id"], response["timings_ms"]
+    del response["request_id"], response["timings_ms"], response["next"]
     for hit in response["hits"]:
         del hit["collection"]
     return response

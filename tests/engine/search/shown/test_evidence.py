@@ -4,6 +4,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,7 +71,9 @@ def collection_ranking_of(query: str, analysis: Counted) -> CollectionRanking:
     tokens = analysis.plain.tokens(query)
     translated = Translated(analysis.language, monolingual(tokens), None, False)
     frequencies = dict.fromkeys((token.term for token in tokens), 1)
-    return CollectionRanking(nothing, translated, nothing, 1.0, Statistics(10, 1_000, frequencies))
+    return CollectionRanking(
+        nothing, translated, nothing, 1.0, Statistics(10, 1_000, frequencies), np.zeros(2, np.int64), 0
+    )
 
 
 def shown_of(query: str, document: RankedDocument, analysis: Counted, work: Work | None = None) -> Shown:
