@@ -214,10 +214,10 @@ def test_pages_of_more_documents_than_are_fused_at_once_agree(
 
 
 def test_reranked_pages_agree(runtime: Runtime, filled: str) -> None:
-    for options in (None, RerankOptions(depth=13)):
-        whole = ask(runtime, [filled], "psq", top_k=60, rerank=options, query_language="en")
-        assert whole.rerank is not None
-        assert pages(runtime, [filled], "psq", 8, rerank=options, query_language="en") == [plain(hit) for hit in whole.hits]
+    options = RerankOptions(depth=13)
+    whole = ask(runtime, [filled], "psq", top_k=60, rerank=options)
+    assert whole.rerank is not None
+    assert pages(runtime, [filled], "psq", 8, rerank=options) == [plain(hit) for hit in whole.hits]
 
 
 def test_a_cursor_is_of_one_search_and_one_state(runtime: Runtime, filled: str) -> None:
