@@ -38,6 +38,8 @@ class SearchQuery:
     entities: Sequence[str] | None = None
     filter: Mapping[str, Any] | None = None
     """Which documents may be found, by their metadata; :mod:`dragoman.indexes.attributes.filters` has the form."""
+    fields: Sequence[str] | None = None
+    """What hits have of documents' metadata: dotted paths; None: all of it."""
     gloss: bool = False
     explain: bool = False
     translate_snippets: bool = False
