@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir
+from dragoman.cli.options import FILTER_HELP, ConfigFile, DatabaseUrl, DataDir, FilterText, read_filter
 
 collection = typer.Typer(help="Make, list, name and delete collections.", no_args_is_help=True)
 documents = typer.Typer(help="Import and export documents.", no_args_is_help=True)
@@ -162,16 +162,45 @@ def add(
 def export(
     collection: Into,
     output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", dir_okay=False, help="The NDJSON file to write.")],
+    filter: FilterText = None,
     url: Url = None,
     key: Key = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     config: ConfigFile = None,
 ) -> None:
-    """Write all documents of a collection to a file, which `documents import` takes."""
+    """Write the documents of a collection to a file, which `documents import` takes."""
+    fields = read_filter(filter)
     with database(url, key, config, data_dir, database_url) as opened:
-        count = opened.collection(collection).export(output)
+        count = opened.collection(collection).export(output, fields)
     _tell(f"{output}: {count} documents")
+
+
+@documents.command("delete")
+def delete_documents(
+    collection: Into,
+    filter: Annotated[str, typer.Option(envvar="DRAGOMAN_FILTER", help=FILTER_HELP)],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", envvar="DRAGOMAN_DRY_RUN", help="Count the documents, and delete none.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", envvar="DRAGOMAN_YES", help="Delete without a question.")] = False,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Delete the documents of a collection that a filter leaves, after a question."""
+    fields = read_filter(filter) or {}
+    with database(url, key, config, data_dir, database_url) as opened:
+        chosen = opened.collection(collection)
+        if dry_run or not yes:
+            count = chosen.delete_documents(fields, dry_run=True)
+            _tell(f"{collection}: {count} documents match")
+            if dry_run or not count:
+                return
+            typer.confirm("Delete them?", abort=True, err=True)
+        _tell(f"{collection}: {chosen.delete_documents(fields)} documents deleted")
 
 
 def _tell(line: str) -> None:

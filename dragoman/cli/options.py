@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,9 @@ ConfigFile = Annotated[
     ),
 ]
 
+FILTER_HELP = 'Only documents whose fields match, such as \'{"year": {"$gte": 2020}}\'.'
+FilterText = Annotated[str | None, typer.Option("--filter", envvar="DRAGOMAN_FILTER", help=FILTER_HELP)]
+
 
 def load_settings(config: Path | None, fallbacks: Mapping[str, Any] | None = None, **options: Any) -> Settings:
     """The settings: options that are not None, then the environment, then the file, then ``fallbacks``.
@@ -73,3 +77,22 @@ def open_runtime(config: Path | None, existing: bool = False, **options: Any) ->
         yield runtime
     finally:
         runtime.close()
+
+
+def read_filter(text: str | None) -> Mapping[str, Any] | None:
+    """The filter that an option has.
+
+    Raises:
+        InvalidRequest: it is no JSON object.
+    """
+    from dragoman.engine.core.errors import InvalidRequest
+
+    if text is None:
+        return None
+    try:
+        fields = json.loads(text)
+    except ValueError as fault:
+        raise InvalidRequest(f"filter: it is not valid JSON: {fault}") from fault
+    if not isinstance(fields, dict):
+        raise InvalidRequest("filter: must be a JSON object of fields and conditions")
+    return fields

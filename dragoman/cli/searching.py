@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, FilterText, read_filter
 
 _console = Console(stderr=True)
 
@@ -31,6 +31,7 @@ def search(
     method: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt, none (no translation), dense or hybrid.")
     ] = None,
+    filter: FilterText = None,
     as_json: AsJson = False,
     url: Url = None,
     key: Key = None,
@@ -39,7 +40,13 @@ def search(
     config: ConfigFile = None,
 ) -> None:
     """Search collections of a data directory that no server uses, or of a service."""
-    fields = {"query_language": query_language, "collections": collection, "top_k": top_k, "method": method}
+    fields: dict[str, Any] = {
+        "query_language": query_language,
+        "collections": collection,
+        "top_k": top_k,
+        "method": method,
+    }
+    fields["filter"] = read_filter(filter)
     answer = _answer("search", {"query": query, **_drop_empty(fields)}, url, key, config, data_dir, database_url)
     screen = Console()
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Semaphore, gather
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from dragoman.door import calls
@@ -117,11 +117,15 @@ class AsyncCollection:
         """Its language, how many documents it has, and the state of its index and embeddings."""
         return await self._database.send(calls.get_collection(self.name))
 
-    async def __aiter__(self) -> AsyncIterator[Document]:
+    def __aiter__(self) -> AsyncIterator[Document]:
         """All documents, in the order in which they were first stored."""
+        return self.documents()
+
+    async def documents(self, filter: Mapping[str, Any] | None = None) -> AsyncIterator[Document]:
+        """The documents that a filter over their metadata leaves, in the order in which they were first stored."""
         cursor: str | None = None
         while True:
-            page = await self._database.send(calls.list_documents(self.name, cursor))
+            page = await self._database.send(calls.list_documents(self.name, cursor, filter=filter))
             for document in page.documents:
                 yield document
             if (cursor := page.next) is None:
@@ -142,6 +146,12 @@ class AsyncCollection:
     async def delete(self, id: str, *, if_match: int | None = None) -> None:
         """Delete the document with this id."""
         await self._database.send(calls.delete_document(self.name, id, if_match))
+
+    async def delete_documents(
+        self, filter: Mapping[str, Any], *, dry_run: bool = False, if_match: int | None = None
+    ) -> int:
+        """As :meth:`Collection.delete_documents <dragoman.door.database.Collection.delete_documents>`."""
+        return await self._database.send(calls.delete_documents(self.name, filter, dry_run, if_match))
 
     async def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`AsyncDatabase.search`, in this collection alone."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, SupportsIndex, TypedDict, TypeVar
 
-from dragoman.door.plain import object_to_json, to_parameter
+from dragoman.door.plain import object_to_json, to_json, to_parameter
 from dragoman.door.records import (
     CollectionInfo,
     Document,
@@ -47,6 +47,7 @@ Name = Literal[
     "get_document",
     "change_document",
     "delete_document",
+    "delete_documents",
     "tables",
     "add_table",
     "get_table",
@@ -145,6 +146,8 @@ class CollectionSearchOptions(TypedDict, total=False):
     rerank: Mapping[str, Any] | Literal[False]
     names: bool
     entities: Sequence[str]
+    filter: Mapping[str, Any]
+    fields: Sequence[str]
     gloss: bool
     explain: bool
     translate_snippets: bool
@@ -275,13 +278,19 @@ def add_documents(name: str, lines: Iterable[bytes], if_match: int | None = None
     )
 
 
-def list_documents(name: str, cursor: str | None = None, limit: int | None = None) -> Call[DocumentPage]:
-    fields = {"cursor": cursor, "limit": limit}
+def list_documents(
+    name: str, cursor: str | None = None, limit: int | None = None, filter: Mapping[str, Any] | None = None
+) -> Call[DocumentPage]:
+    fields = {"cursor": cursor, "limit": limit, "filter": _filter_parameter(filter)}
     return Call("list_documents", {"name": name}, fields, read=lambda answer: read(DocumentPage, answer))
 
 
-def export_documents(name: str) -> Call[Iterator[bytes]]:
-    return Call("export_documents", {"name": name})
+def export_documents(name: str, filter: Mapping[str, Any] | None = None) -> Call[Iterator[bytes]]:
+    return Call("export_documents", {"name": name}, {"filter": _filter_parameter(filter)})
+
+
+def _filter_parameter(filter: Mapping[str, Any] | None) -> str | None:
+    return None if filter is None else to_json(filter, "filter").decode()
 
 
 def get_document(name: str, id: str) -> Call[Document]:
@@ -295,6 +304,15 @@ def change_document(name: str, id: str, changes: Mapping[str, Any], if_match: in
 
 def delete_document(name: str, id: str, if_match: int | None = None) -> Call[None]:
     return Call("delete_document", {"name": name, "id": id}, if_match=if_match)
+
+
+def delete_documents(
+    name: str, filter: Mapping[str, Any], dry_run: bool = False, if_match: int | None = None
+) -> Call[int]:
+    fields = {"filter": filter, "dry_run": dry_run}
+    return Call(
+        "delete_documents", {"name": name}, fields, read=lambda answer: int(answer["deleted"]), if_match=if_match
+    )
 
 
 def tables() -> Call[list[TableInfo]]:

@@ -164,9 +164,13 @@ class Collection:
 
     def __iter__(self) -> Iterator[Document]:
         """All documents, in the order in which they were first stored."""
+        return self.documents()
+
+    def documents(self, filter: Mapping[str, Any] | None = None) -> Iterator[Document]:
+        """The documents that a filter over their metadata leaves, in the order in which they were first stored."""
         cursor: str | None = None
         while True:
-            page = self._database.send(calls.list_documents(self.name, cursor))
+            page = self._database.send(calls.list_documents(self.name, cursor, filter=filter))
             yield from page.documents
             if (cursor := page.next) is None:
                 return
@@ -188,11 +192,14 @@ class Collection:
         """The document with this id."""
         return self._database.send(calls.get_document(self.name, id))
 
-    def export(self, path: str | Path) -> int:
-        """Write all documents to an NDJSON file, whole or not at all, which :meth:`add` takes; returns how many."""
+    def export(self, path: str | Path, filter: Mapping[str, Any] | None = None) -> int:
+        """Write all documents that a filter leaves to an NDJSON file, which :meth:`add` takes; returns how many.
+
+        The file is there whole or not at all.
+        """
         count = 0
         with atomic_file(Path(path)) as unfinished, unfinished.open("wb") as stream:
-            for part in self._database.send(calls.export_documents(self.name)):
+            for part in self._database.send(calls.export_documents(self.name, filter)):
                 stream.write(part)
                 count += part.count(b"\n")
         return count
@@ -210,6 +217,13 @@ class Collection:
     def delete(self, id: str, *, if_match: int | None = None) -> None:
         """Delete the document with this id; ``if_match`` as for :meth:`update`."""
         self._database.send(calls.delete_document(self.name, id, if_match))
+
+    def delete_documents(self, filter: Mapping[str, Any], *, dry_run: bool = False, if_match: int | None = None) -> int:
+        """Delete all documents that a filter leaves, or none; returns how many. ``dry_run`` counts them alone.
+
+        ``if_match`` as for :meth:`add`.
+        """
+        return self._database.send(calls.delete_documents(self.name, filter, dry_run, if_match))
 
     def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`Database.search`, in this collection alone."""

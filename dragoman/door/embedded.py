@@ -31,6 +31,8 @@ from dragoman.service.collections.bodies import collection_body, document_body, 
 from dragoman.service.collections.schemas import (
     AliasTarget,
     CollectionChange,
+    Deletion,
+    FilterParameters,
     ListParameters,
     NewCollection,
     StatisticsBody,
@@ -98,10 +100,11 @@ class Embedded:
             ),
             "add_documents": self._add_documents,
             "list_documents": self._list_documents,
-            "export_documents": lambda call: self._library.collections.export(call.place["name"]),
+            "export_documents": self._export_documents,
             "get_document": self._document,
             "change_document": self._change_document,
             "delete_document": self._delete_document,
+            "delete_documents": self._delete_documents,
             "tables": self._tables,
             "add_table": self._add_table,
             "get_table": lambda call: fields_of(self._library.tables.get(call.place["name"])),
@@ -248,8 +251,14 @@ class Embedded:
         name = call.place["name"]
         (asked,) = _read_fields((_LIST, call.parameters(), "query"))
         chosen = asked.chosen()
-        page = self._library.collections.list_documents(name, asked.limit, asked.cursor, texts=chosen.texts)
+        page = self._library.collections.list_documents(
+            name, asked.limit, asked.cursor, texts=chosen.texts, filter=asked.filter_fields()
+        )
         return _dump(page_body(page, chosen))
+
+    def _export_documents(self, call: Call[Any]) -> Iterator[bytes]:
+        (asked,) = _read_fields((_EXPORT, call.parameters(), "query"))
+        return self._library.collections.export(call.place["name"], asked.filter_fields())
 
     def _change_document(self, call: Call[Any]) -> Any:
         name, patch = call.place["name"], self._body(DocumentPatch, call)
@@ -258,6 +267,12 @@ class Embedded:
 
     def _delete_document(self, call: Call[Any]) -> None:
         self._library.collections.delete_document(call.place["name"], call.place["id"], _expected_generations(call))
+
+    def _delete_documents(self, call: Call[Any]) -> Any:
+        body = self._body(Deletion, call)
+        name, expected = call.place["name"], _expected_generations(call)
+        deleted = self._library.collections.delete_documents(name, body.filter, dry_run=body.dry_run, expected=expected)
+        return {"deleted": deleted}
 
     def _tables(self, call: Call[Any]) -> Any:
         return {"tables": fields_of(self._library.tables.all())}
@@ -308,6 +323,7 @@ def _keep_mask() -> Iterator[None]:
 
 _UPLOAD = TypeAdapter(UploadParameters)
 _LIST = TypeAdapter(ListParameters)
+_EXPORT = TypeAdapter(FilterParameters)
 _TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
 _VERSION: TypeAdapter[int] = TypeAdapter(VersionNumber)
 _OPTIONAL_VERSION: TypeAdapter[int | None] = TypeAdapter(VersionNumber | None)

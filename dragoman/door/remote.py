@@ -51,6 +51,7 @@ ROUTES: dict[Name, Route] = {
     "add_documents": Route("POST", "/v1/collections/{name}/documents", True, "application/x-ndjson"),
     "list_documents": Route("GET", "/v1/collections/{name}/documents", True),
     "export_documents": Route("GET", "/v1/collections/{name}/export", True, streams=True),
+    "delete_documents": Route("POST", "/v1/collections/{name}/documents/delete"),
     "get_document": Route("GET", "/v1/collections/{name}/documents/{id}", True),
     "change_document": Route("PATCH", "/v1/collections/{name}/documents/{id}"),
     "delete_document": Route("DELETE", "/v1/collections/{name}/documents/{id}", True),

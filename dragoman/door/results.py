@@ -89,6 +89,7 @@ class Hit:
     snippet: str
     snippet_start: int
     title: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
     highlights: list[Highlight] = field(default_factory=list)
     gloss: list[Gloss] | None = None
     entities: list[Entity] | None = None

@@ -18,5 +18,6 @@ TEXT_CHARS = 10_000_000
 DOCUMENTS = 100_000
 TEXTS = 10_000
 NAMES = 10_000
-"""What no setting can raise: the longest query and text, characters, and the most documents, texts and names of one
-request. A list above them is refused before any of its elements is looked at."""
+FILTER_CHARS = 60_000
+"""What no setting can raise: the longest query and text, characters, the most documents, texts and names of one
+request, and the longest filter in an address. A list above them is refused before any of its elements is looked at."""

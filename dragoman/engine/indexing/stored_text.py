@@ -11,6 +11,9 @@ from dragoman.engine.indexing.sources import TextSource
 BEGINNING = 20_000
 """How much is read of the text of each document, in code points; a longer one is read in parts."""
 
+METADATA = 100_000
+"""How much metadata a document may have to be shown in hits, in characters of JSON."""
+
 PIECE = 1_000_000
 """How much of a long text is in memory at a time, in code points."""
 
@@ -29,6 +32,10 @@ class StoredText:
     complete: bool
     """Whether ``text`` is the whole text."""
     source: TextSource = field(repr=False, compare=False)
+    metadata: str = ""
+    """Its JSON; empty if there is none, or if it has more than :data:`METADATA` characters."""
+    metadata_chars: int = 0
+    """How long that is."""
 
     def length(self) -> int:
         """How long the text is, in code points; 0 if the document has changed since it was read."""

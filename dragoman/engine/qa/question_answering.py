@@ -95,6 +95,7 @@ class QuestionAnswering:
             query_language=request.question_language,
             reader_languages=request.reader_languages,
             collections=request.collections,
+            filter=request.filter,
             method=method,
             top_k=min(self._settings.qa.qa_passages, self._settings.search.top_k_max),
             gloss=request.gloss,

@@ -123,6 +123,7 @@ class Reasoning:
             query=request.question,
             query_language=request.language,
             collections=request.collections,
+            filter=request.filter,
             top_k=min(self._settings.qa.reason_passages, self._settings.search.top_k_max),
         )
         retrieval = self._search.retrieve(search, cancelled)

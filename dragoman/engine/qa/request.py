@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +15,7 @@ class QaQuery:
     statement: str | None = None
     context: str | None = None
     collections: Sequence[str] | None = None
+    filter: Mapping[str, Any] | None = None
     question_language: str | None = None
     context_language: str | None = None
     reader_languages: Sequence[str] | None = None
@@ -32,6 +34,7 @@ class ReasonQuery:
     question: str
     language: str | None = None
     collections: Sequence[str] | None = None
+    filter: Mapping[str, Any] | None = None
     max_tokens: int | None = None
     """None: the service's limit."""
     temperature: float = 0.0

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.core.answer import Degraded
-from dragoman.engine.core.errors import NotFound, Unavailable, classify
-from dragoman.engine.core.names import without_folders
+from dragoman.engine.core.errors import NotFound, Unavailable
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
+from dragoman.engine.indexing.filtering import ask_index
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.query_encoding import QueryEncoding
@@ -33,7 +33,6 @@ from dragoman.engine.search.ranked import Retrieval, list_missing, note_unsearch
 from dragoman.indexes.dense.index import Nearest
 from dragoman.indexes.dense.sharded_index import DenseHits
 from dragoman.indexes.fusion import calibrate
-from dragoman.indexes.lucene.searched_index import FAULTS
 
 STAGE = "dense"
 _MOST_FETCHED = 1_000
@@ -187,11 +186,7 @@ class DenseStage:
             return None
         if (accepted := retrieval.accepted.get(collection.key)) is not None:
             return accepted
-        try:
-            with self._indexes.of(collection.key).use(filtered=True) as index:
-                filtered = index.filtered(program)
-        except FAULTS as fault:
-            raise classify(fault) or Unavailable(without_folders(str(fault))) from fault
+        filtered = ask_index(self._indexes.of(collection.key), program)
         note_unsearched(retrieval.degraded, STAGE, collection, filtered.unsearched)
         retrieval.accepted[collection.key] = filtered.keys
         return filtered.keys

@@ -51,6 +51,8 @@ class SearchQuery:
     offset: int = 0
     cursor: str | None = None
     collapse: str | None = None
+    fields: Sequence[str] | None = None
+    """What hits have of documents' metadata: dotted paths; None: all of it."""
     gloss: bool = False
     explain: bool = False
     translate_snippets: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from dragoman.engine.core.answer import Answer, Degraded, left_out
 from dragoman.engine.query.response import QueryRead, Translation
@@ -160,6 +160,9 @@ class Hit(Answer):
     that were looked at, see `truncated`."""
     snippet_start: int
     """Where the snippet begins in the text, in code points."""
+    metadata: dict[str, Any]
+    """The document's metadata, or what the request's `fields` choose of it; what has no room, or more than 100,000
+    characters, is left out and named in `truncated`."""
     highlights: list[Highlight]
     """All matches in the title and inside the snippet, in this order; of a word that more than 32 words of the
     query match, the most probable 32. A hit of dense search has one of its meaning, which holds those of its words.

@@ -52,6 +52,13 @@ class Room:
         self._note("titles", rank)
         return title[:_TITLE]
 
+    def metadata(self, rank: int, size: int) -> bool:
+        """Whether there is room for what a hit shows of metadata."""
+        if self._take(size):
+            return True
+        self._note("metadata", rank)
+        return False
+
     def messages(self) -> list[str]:
         """What was left out, of how many hits."""
         return [

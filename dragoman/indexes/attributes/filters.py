@@ -35,11 +35,15 @@ __all__ = ["ENTITIES", "Filter", "FilterFault", "Named", "check_field", "index_f
 ENTITIES = "entities"
 _OWN = ("id", "language", "title")
 _METADATA = "metadata."
+_SHOWN = 100
+"""Characters of a name in messages."""
 MOST_CONDITIONS = 1_000
 """Conditions of a filter."""
 MOST_OPERANDS = 10_000
 """Values of a filter."""
 MOST_LEVELS = 32
+MOST_CHARS = 1_000_000
+"""Characters of all texts of a filter."""
 
 Named = Callable[[Collection[str]], Collection[int]]
 """The keys of the documents that hold one of some names; of those that hold any, of no names."""
@@ -106,6 +110,7 @@ class _Parser:
     def __init__(self) -> None:
         self._conditions = 0
         self._operands = 0
+        self._chars = 0
 
     def all_of(self, filter: Any, path: str, level: int) -> Parts:
         """The conditions of an object."""
@@ -113,7 +118,7 @@ class _Parser:
             raise FilterFault(f"{path}: must be an object of fields and conditions, not {_kind(filter)}")
         if level > MOST_LEVELS:
             raise FilterFault(f"{path}: nested deeper than {MOST_LEVELS} levels")
-        return _join("&", [self._entry(name, content, f"{path}.{name}", level) for name, content in filter.items()])
+        return _join("&", [self._entry(name, content, _step(path, name), level) for name, content in filter.items()])
 
     def _entry(self, name: str, content: Any, path: str, level: int) -> Parts:
         if name in ("$and", "$or"):
@@ -137,7 +142,7 @@ class _Parser:
             raise FilterFault(f"{path}: nested deeper than {MOST_LEVELS} levels")
         parts: list[Parts] = []
         for operator, operand in content.items():
-            inner = f"{path}.{operator}"
+            inner = _step(path, operator)
             if operator == "$not":
                 if not isinstance(operand, Mapping):
                     raise FilterFault(f"{inner}: must be an object of operators")
@@ -176,6 +181,9 @@ class _Parser:
         self._operands += len(operands)
         if self._operands > MOST_OPERANDS:
             raise FilterFault(f"{path}: more than {MOST_OPERANDS} values")
+        self._chars += sum(len(value) for value, _ in operands if isinstance(value, str))
+        if self._chars > MOST_CHARS:
+            raise FilterFault(f"{path}: the filter's texts have more than {MOST_CHARS} characters")
         return [_scalar(value, where) for value, where in operands]
 
 
@@ -185,6 +193,12 @@ def _scalar(value: Any, path: str) -> Scalar:
     if not isinstance(value, str | int | float):
         raise FilterFault(f"{path}: must be a string, a number or a boolean, not {_kind(value)}")
     return value
+
+
+def _step(path: str, name: str) -> str:
+    """The path of a name, short and printable, as messages have it."""
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+    return f"{path}.{shown if shown.isprintable() else ascii(shown)}"
 
 
 def _kind(value: Any) -> str:

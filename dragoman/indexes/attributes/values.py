@@ -44,8 +44,8 @@ LONGEST_OPERAND = 2_000
 """Characters that a filter may look for within a text."""
 LONGEST_PATH = 1_000
 """Characters of a path; what has a longer one is not indexed."""
-_LONGEST = 32_000
-"""Bytes of a text that are indexed as one; Lucene takes 32,766."""
+_LONGEST = 28_000
+"""Bytes of a text that are indexed as one; Lucene takes 32,766, the path and a checksum in them."""
 _OVERLAP = 4 * LONGEST_OPERAND
 _EXACT = 1 << 63
 _DATE = re.compile(
@@ -90,7 +90,7 @@ def encode_number(number: float) -> bytes:
     try:
         double = float(number) or 0.0  # not -0
     except OverflowError:
-        double = math.copysign(math.inf, number)
+        double = math.inf if number > 0 else -math.inf
     (bits,) = struct.unpack(">Q", struct.pack(">d", double))
     ordered = bits ^ 0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else bits | 1 << 63
     off = int(number) - int(double) if isinstance(number, int) and abs(number) <= _EXACT else 0
@@ -173,7 +173,7 @@ def encode_attributes(id: str, language: str, title: str | None, metadata: Mappi
             pairs.update(((field_name(name, own=True), encoded), None) for encoded in _encode(own))
     for field, value in _walk(metadata or {}, None):
         pairs.update(((field, encoded), None) for encoded in ((value,) if isinstance(value, bytes) else _encode(value)))
-    return " ".join([f"{field.encode().hex()} {encoded.hex()}" for field, encoded in pairs])
+    return " ".join([f"{field.encode().hex()} {encoded.hex() or '-'}" for field, encoded in pairs])
 
 
 def _walk(node: Any, path: str | None, element: bool = False) -> Iterator[tuple[str, Scalar | bytes]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from dragoman.engine.core.chosen_fields import ChosenFields
 from dragoman.engine.core.errors import NotFound
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.collection import Coverage
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.sources import EntitySource
-from dragoman.service.collections.chosen_fields import ChosenFields
 from dragoman.service.collections.schemas import (
     CollectionBody,
     DocumentBody,

@@ -18,8 +18,11 @@ from dragoman.service.collections.schemas import (
     CollectionBody,
     CollectionChange,
     CollectionList,
+    Deletion,
+    DeletionBody,
     DocumentBody,
     DocumentPageBody,
+    FilterParameters,
     ImportBody,
     ListParameters,
     NewCollection,
@@ -201,25 +204,57 @@ async def list_documents(
     """The documents, page by page, in the order in which they were first stored.
 
     A page may have fewer than `limit` documents where their texts are long. Documents that are changed meanwhile are
-    given as they were or as they are; none is left out or given twice.
+    given as they were or as they are; none is left out or given twice. With a filter, `total` counts what it leaves.
     """
-    chosen = parameters.chosen()
+    chosen, filter = parameters.chosen(), parameters.filter_fields()
 
     def read_body() -> bytes:
-        page = runtime.collections.list_documents(name, parameters.limit, parameters.cursor, texts=chosen.texts)
+        page = runtime.collections.list_documents(
+            name, parameters.limit, parameters.cursor, texts=chosen.texts, filter=filter
+        )
         return page_body(page, chosen).model_dump_json(exclude_unset=True).encode()
 
     return Response(await run_among_few(read_body), media_type="application/json")
 
 
 @router.get("/{name}/export", response_class=StreamingResponse, responses=_EXPORT, dependencies=[KNOWN_PARAMETERS])
-def export_documents(name: CollectionName, request: Request, runtime: RuntimeDep) -> StreamingResponse:
-    """All documents as NDJSON, streamed, in the order in which they were first stored; an import takes it unchanged."""
-    lines = runtime.collections.export(name)
+def export_documents(
+    name: CollectionName, request: Request, runtime: RuntimeDep, parameters: Annotated[FilterParameters, Query()]
+) -> StreamingResponse:
+    """All documents, or those that a filter leaves, as NDJSON, streamed, in the order in which they were first stored.
+
+    An import takes it unchanged.
+    """
+    lines = runtime.collections.export(name, parameters.filter_fields())
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return StreamingResponse(lines, media_type=NDJSON_TYPES[0])
     headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
     return StreamingResponse(gzip_stream(lines), media_type=NDJSON_TYPES[0], headers=headers)
+
+
+@router.post("/{name}/documents/delete")
+async def delete_documents(
+    name: CollectionName,
+    deletion: Deletion,
+    request: Request,
+    runtime: RuntimeDep,
+    record: RecordDep,
+    expected: ExpectedDep,
+) -> DeletionBody:
+    """Delete all documents that a filter leaves, or none of them where that fails; no later search finds any.
+
+    `dry_run` counts them alone.
+    """
+    threads: Threads = request.app.state.threads
+
+    def work(cancelled: Cancelled) -> DeletionBody:
+        if deletion.dry_run:
+            count = runtime.collections.delete_documents(name, deletion.filter, dry_run=True, expected=expected)
+            return DeletionBody(deleted=count)
+        with record("documents.delete", name):
+            return DeletionBody(deleted=runtime.collections.delete_documents(name, deletion.filter, expected=expected))
+
+    return await threads.run(request, work, waits=False)
 
 
 @router.get("/{name}/documents/{id:whole}", response_model=DocumentBody)

@@ -7,9 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
-from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.core.chosen_fields import ChosenFields, check_fields
+from dragoman.engine.core.errors import InvalidRequest, MalformedBody, TooLarge
+from dragoman.engine.core.json import parse
+from dragoman.engine.core.limits import FILTER_CHARS
 from dragoman.engine.core.names import check_name
-from dragoman.service.collections.chosen_fields import ChosenFields
+from dragoman.engine.indexing.filtering import FilterFields
 from dragoman.store.collections.statistics import FIELDS_FROM, FIELDS_SHOWN
 from dragoman.store.validation import Body, LanguageCode, Name, Text
 
@@ -237,7 +240,35 @@ class StatisticsBody(BaseModel):
     bytes: BytesBody
 
 
-class ListParameters(BaseModel):
+_FILTER_DEPTH = 100
+
+
+class FilterParameters(BaseModel):
+    """Which documents are wanted."""
+
+    filter: Annotated[str, Field(max_length=FILTER_CHARS)] | None = Field(
+        None,
+        description="Only documents whose fields match: JSON, as in searches.",
+        examples=['{"year": {"$gte": 2020}}'],
+    )
+
+    def filter_fields(self) -> FilterFields | None:
+        """
+        Raises:
+            InvalidRequest: the filter is no JSON object.
+        """
+        if self.filter is None:
+            return None
+        try:
+            fields = parse(self.filter.encode("utf-8", "surrogatepass"), _FILTER_DEPTH)
+        except (MalformedBody, TooLarge) as fault:
+            raise InvalidRequest(f"filter: {str(fault).replace('the body', 'it')}") from fault
+        if not isinstance(fields, dict):
+            raise InvalidRequest("filter: must be a JSON object of fields and conditions")
+        return fields
+
+
+class ListParameters(FilterParameters):
     """Which documents a list has, and what of them."""
 
     limit: int = Field(LISTED, ge=1, le=MOST_LISTED, description="Most documents of a page.")
@@ -256,8 +287,7 @@ class ListParameters(BaseModel):
         if self.fields is None:
             return ChosenFields(None)
         names = [name.strip() for name in self.fields.split(",")]
-        if not all(part for name in names for part in name.split(".")):
-            raise InvalidRequest("query parameter fields: must be names of fields, separated by commas")
+        check_fields(names, "query parameter fields")
         return ChosenFields(names)
 
 
@@ -279,3 +309,20 @@ class DocumentPageBody(BaseModel):
     documents: list[ListedDocument]
     next: str | None = Field(description="The cursor of the next page; null: this is the last.")
     total: int = Field(description="Documents of all pages.")
+
+
+class Deletion(Body):
+    """Which documents are to be deleted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    filter: dict[str, Any] = Field(
+        description="Those whose fields match, as in searches; {} is all of them.", examples=[{"source": "old.csv"}]
+    )
+    dry_run: StrictBool = Field(default=False, description="Whether to count them alone.")
+
+
+class DeletionBody(BaseModel):
+    """What was deleted."""
+
+    deleted: int = Field(description="Documents that were deleted, or would be.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
@@ -38,6 +38,11 @@ class QaRequest(Body):
         description="Collections whose best documents for the question are read; all of them when it and context are"
         " left out.",
     )
+    filter: dict[str, Any] | None = Field(
+        default=None,
+        description="Only documents whose fields match, as in search; not for a context.",
+        examples=[{"year": {"$gte": 2020}}],
+    )
     question_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code of the question or statement; detected when left out."
     )
@@ -71,6 +76,8 @@ class QaRequest(Body):
             raise ValueError("give either question or statement" + (", not both" if self.question else ""))
         if self.context is not None and self.collections is not None:
             raise ValueError("give either context or collections, not both")
+        if self.context is not None and self.filter is not None:
+            raise ValueError("filter: there is a context; only documents are filtered")
         if self.context is None and self.context_language is not None:
             raise ValueError("context_language: there is no context; documents have their own languages")
         return self

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
 
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.qa.request import ReasonQuery
@@ -23,6 +25,11 @@ class ReasonRequest(Body):
     collections: Names | None = Field(
         default=None, description="Collections whose best documents for the question are quoted to the LLM."
     )
+    filter: dict[str, Any] | None = Field(
+        default=None,
+        description="Only documents whose fields match, as in search; needs `collections`.",
+        examples=[{"year": {"$gte": 2020}}],
+    )
     max_tokens: StrictInt | None = Field(
         default=None, gt=0, description="Most tokens of the answer; default: 256, or the service's limit."
     )
@@ -30,6 +37,12 @@ class ReasonRequest(Body):
         default=0.0, ge=0, le=2, allow_inf_nan=False, description="0 takes the likeliest token; else tokens are drawn."
     )
     stream: StrictBool = Field(default=False, description="Whether to answer by server-sent events.")
+
+    @model_validator(mode="after")
+    def _check_filter(self) -> Self:
+        if self.filter is not None and self.collections is None:
+            raise ValueError("filter: needs collections, whose documents it filters")
+        return self
 
     def as_query(self) -> ReasonQuery:
         """What the engine is asked."""

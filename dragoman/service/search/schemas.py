@@ -150,6 +150,12 @@ class SearchRequest(_Request):
         " without a value stay. Of those that are ranked, at most 1,000.",
         examples=["story"],
     )
+    fields: Annotated[list[Name], Field(max_length=100), AtFirstFault] | None = Field(
+        default=None,
+        description="What hits have of documents' metadata: dotted paths, through lists of objects too; `metadata.id`"
+        " reaches a key of such a name. When left out, all of it.",
+        examples=[["url"]],
+    )
     gloss: StrictBool = Field(
         default=False,
         description="Add to each hit the translations of its words into the query's language, from the active tables.",

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Row, and_, bindparam, delete, select, union_all
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
@@ -16,6 +18,7 @@ from dragoman.engine.core.names import check_name, is_name
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.entities import Entities
+from dragoman.engine.indexing.filtering import FilterFields, program_of, read_filter, select_keys
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.indexing.lucene.indexes import Indexes
@@ -24,6 +27,7 @@ from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.models.tagging import tagger_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
+from dragoman.indexes.attributes.filters import Filter
 from dragoman.lexicon.text.languages import check_language
 from dragoman.store.collections.aliases import (
     Aliases,
@@ -37,9 +41,11 @@ from dragoman.store.collections.changes import change_collection, empty_collecti
 from dragoman.store.collections.importing import DocumentImport, Imported
 from dragoman.store.collections.statistics import Statistics, collect_statistics
 from dragoman.store.collections.stored_documents import StoredDocuments
+from dragoman.store.collections.stored_entities import StoredEntities
 from dragoman.store.collections.unindexed_documents import counts
 from dragoman.store.database import Store
 from dragoman.store.documents.changing import DocumentChange
+from dragoman.store.documents.deleting import delete_selected
 from dragoman.store.documents.info import (
     DocumentInfo,
     Generations,
@@ -81,6 +87,7 @@ class Collections:
     ) -> None:
         self._store = store
         self._documents = StoredDocuments(store)
+        self._names = StoredEntities(store)
         self._indexes = indexes
         self._settings = settings
         self._metrics = metrics
@@ -262,21 +269,68 @@ class Collections:
             self._follow(row.id)
         return document
 
-    def list_documents(self, name: str, limit: int, cursor: str | None = None, *, texts: bool = True) -> DocumentPage:
+    def list_documents(
+        self,
+        name: str,
+        limit: int,
+        cursor: str | None = None,
+        *,
+        texts: bool = True,
+        filter: FilterFields | None = None,
+    ) -> DocumentPage:
         """A page of the documents, in the order in which they were first stored; see :meth:`DocumentList.page`.
 
         Raises:
             NotFound: there is no such collection.
+            InvalidRequest, Unavailable: the filter is none, or the index cannot be asked.
         """
-        return DocumentList(self._store, self._row(name)).page(limit, cursor, texts=texts)
+        return self._list(name, filter).page(limit, cursor, texts=texts)
 
-    def export(self, name: str) -> Iterator[bytes]:
-        """All documents as lines that an import takes; see :class:`DocumentList`.
+    def export(self, name: str, filter: FilterFields | None = None) -> Iterator[bytes]:
+        """All documents that the filter leaves as lines that an import takes; see :class:`DocumentList`.
 
         Raises:
-            NotFound: there is no such collection.
+            NotFound, InvalidRequest, Unavailable: as :meth:`list_documents`.
         """
-        return DocumentList(self._store, self._row(name)).lines()
+        return self._list(name, filter).lines()
+
+    def delete_documents(
+        self, name: str, filter: FilterFields, *, dry_run: bool = False, expected: Generations = None
+    ) -> int:
+        """Delete all documents that the filter leaves, or count them for a ``dry_run``; returns how many.
+
+        Raises:
+            NotFound, InvalidRequest, Unavailable: as :meth:`list_documents`.
+            PreconditionFailed: the collection is of none of the expected generations.
+        """
+        row, parsed = self._row(name), read_filter(filter)
+        if dry_run:
+            check_generation(expected, row.generation, "collection")
+            return len(self._select(row, parsed))
+        index = self._indexes.of(row.id)
+        deleted = delete_selected(
+            self._store, index, row.id, lambda: select_keys(index, self._program(row, parsed)), expected
+        )
+        if deleted:
+            self._follow(row.id)
+            self._metrics.documents("deleted", deleted)
+            self._dense.follow(row.id)
+        return deleted
+
+    def _list(self, name: str, filter: FilterFields | None) -> DocumentList:
+        row = self._row(name)
+        keys = None if filter is None else self._select(row, read_filter(filter))
+        return DocumentList(self._store, row, keys)
+
+    def _select(self, row: Collection, filter: Filter) -> NDArray[np.int64]:
+        """The keys of a collection's documents that a filter leaves, as its index has them."""
+        index = self._indexes.of(row.id)
+        if index.behind:
+            self._follow(row.id)
+        return select_keys(index, self._program(row, filter))
+
+    def _program(self, row: Collection, filter: Filter) -> str:
+        return program_of(filter, self._info(row), self._names)
 
     def delete_document(self, name: str, id: str, expected: Generations = None) -> int:
         """Delete a document; no later search finds it. Returns the collection's new generation.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, false, func, select, true, tuple_
+from sqlalchemy import Text, bindparam, case, cast, delete, false, func, select, true, tuple_
 from sqlalchemy.orm import Session
 
 from dragoman.deadline import check
@@ -19,7 +19,7 @@ from dragoman.engine.indexing.sources import (
     Version,
     Versions,
 )
-from dragoman.engine.indexing.stored_text import BEGINNING, StoredText
+from dragoman.engine.indexing.stored_text import BEGINNING, METADATA, StoredText
 from dragoman.store.database import Store
 from dragoman.store.models import Collection, Document
 
@@ -58,6 +58,7 @@ _VERSION = select(Document.key, Document.generation, Document.deleted)
 _ORDER = (Document.generation, Document.key)
 _METADATA_ORDER = (Document.metadata_generation, Document.key)
 
+_METADATA_JSON = cast(Document.metadata_, Text)
 _BEGINNINGS: Any = select(
     Document.key,
     Document.id,
@@ -65,6 +66,8 @@ _BEGINNINGS: Any = select(
     Document.title,
     Document.generation,
     func.substr(Document.text, 1, BEGINNING + 1),
+    case((func.length(_METADATA_JSON) <= METADATA, _METADATA_JSON)),
+    func.length(_METADATA_JSON),
 ).where(Document.key.in_(bindparam("keys", expanding=True)), Document.deleted == false())
 
 
@@ -148,9 +151,10 @@ class StoredDocuments(StoredCollections, DocumentSource, TextSource):
         for start in range(0, len(keys), _TEXTS_AT_ONCE):
             check()
             rows = self._store.rows(_BEGINNINGS, {"keys": keys[start : start + _TEXTS_AT_ONCE]})
-            for key, id, language, title, generation, text in rows:
+            for key, id, language, title, generation, text, metadata, chars in rows:
                 complete = len(text) <= BEGINNING
-                texts[key] = StoredText(key, id, language, title, generation, text[:BEGINNING], complete, self)
+                stored = key, id, language, title, generation, text[:BEGINNING], complete, self
+                texts[key] = StoredText(*stored, metadata or "", chars or 0)
         return texts
 
     def text_length(self, key: int, generation: int) -> int:

@@ -6,9 +6,13 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Text, cast, func, null, select
+from sqlalchemy.orm import Session
 
 from dragoman.deadline import check
 from dragoman.engine.core.errors import InvalidRequest, NotFound
@@ -18,6 +22,8 @@ from dragoman.store.models import Collection, Document
 
 _EXPORTED = 100
 """Documents that an export reads at a time."""
+_FETCHED = 20
+_KEYS_AT_ONCE = 1000
 
 PAGE_CHARS = 4_000_000
 """A page ends before its limit where texts and metadata of its documents have so many characters."""
@@ -49,9 +55,11 @@ class DocumentList:
     What is changed meanwhile is given as it was or as it is; no document is left out or given twice.
     """
 
-    def __init__(self, store: Store, collection: Collection) -> None:
+    def __init__(self, store: Store, collection: Collection, keys: NDArray[np.int64] | None = None) -> None:
+        """``keys``, in ascending order, are those of the documents that it has; None: all of the collection."""
         self._store = store
         self._collection = collection
+        self._keys = keys
 
     def page(self, limit: int, cursor: str | None = None, *, texts: bool = True) -> DocumentPage:
         """At most ``limit`` documents after a cursor; without ``texts``, theirs are empty.
@@ -64,15 +72,15 @@ class DocumentList:
         size = 0
         more = False
         with self._store.read() as session:
-            total = session.scalar(select(Collection.document_count).where(Collection.id == self._collection.id))
-            for row in session.execute(self._after(last, texts).limit(limit + 1).execution_options(yield_per=20)):
+            total = self._total(session)
+            for row in self._rows(session, last, limit + 1, texts):
                 check()
                 more = len(documents) == limit or size >= PAGE_CHARS
                 if more:
                     break
                 documents.append(_info(self._collection.name, row))
                 size += len(documents[-1].text) + (row.metadata_chars or 0)
-        return DocumentPage(documents, self._cursor(documents[-1].key) if more else None, total or 0)
+        return DocumentPage(documents, self._cursor(documents[-1].key) if more else None, total)
 
     def lines(self) -> Iterator[bytes]:
         """All documents as lines that an import takes.
@@ -83,7 +91,7 @@ class DocumentList:
         last = 0
         while True:
             with self._store.read() as session:
-                rows = session.execute(self._after(last).limit(_EXPORTED)).all()
+                rows = list(islice(self._rows(session, last, _EXPORTED), _EXPORTED))
                 if not rows and session.get(Collection, self._collection.id) is None:
                     raise NotFound("the collection has been deleted meanwhile")
             if not rows:
@@ -92,13 +100,27 @@ class DocumentList:
                 yield document_line(_info(self._collection.name, row))
             last = rows[-1].key
 
-    def _after(self, key: int, texts: bool = True) -> Any:
+    def _total(self, session: Session) -> int:
+        if self._keys is not None:
+            return len(self._keys)
+        counted = select(Collection.document_count).where(Collection.id == self._collection.id)
+        return session.scalar(counted) or 0
+
+    def _rows(self, session: Session, after: int, most: int, texts: bool = True) -> Iterator[Any]:
+        """The documents after a key: at least ``most`` of them, if there are so many."""
         text = Document.text if texts else null().label("text")
-        return (
-            select(*_COLUMNS, text)
-            .where(Document.collection_id == self._collection.id, Document.key > key, Document.deleted.is_(False))
-            .order_by(Document.key)
-        )
+        present = (Document.collection_id == self._collection.id, Document.deleted.is_(False))
+        statement = select(*_COLUMNS, text).where(*present).order_by(Document.key)
+        statement = statement.execution_options(yield_per=_FETCHED)
+        if self._keys is None:
+            yield from session.execute(statement.where(Document.key > after).limit(most))
+            return
+        keys = self._keys[np.searchsorted(self._keys, after, side="right") :]
+        at_once = min(max(most, _FETCHED), _KEYS_AT_ONCE)
+        for start in range(0, len(keys), at_once):
+            check()
+            chosen = Document.key.in_(keys[start : start + at_once].tolist())
+            yield from session.execute(statement.where(chosen))
 
     def _cursor(self, key: int) -> str:
         return base64.urlsafe_b64encode(f"{self._collection.uid[:8]}.{key}".encode()).decode().rstrip("=")

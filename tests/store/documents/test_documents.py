@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as chances
 from hypothesis import strategies as st
 
+from dragoman.engine.core.chosen_fields import ChosenFields
 from dragoman.engine.core.errors import InvalidRequest, NotFound, PreconditionFailed, TooLarge
 from dragoman.engine.settings import Settings
-from dragoman.service.collections.chosen_fields import ChosenFields
 from dragoman.service.runtime import Runtime
 from dragoman.store.documents import listing
 from dragoman.store.documents.info import DocumentInfo

@@ -191,11 +191,15 @@ class CollectionIndex:
             return
         try:
             if self.state is IndexState.READY and not self._deleted:
-                with self._failing_to(IndexState.STALE):
-                    self._follow()
-                    self._index().refresh()
+                self.catch_up()
         finally:
             self._writing.release()
+
+    def catch_up(self) -> None:
+        """Apply what the database has and this index has not; call it inside :meth:`writing`."""
+        with self._failing_to(IndexState.STALE):
+            self._follow()
+            self._index().refresh()
 
     def retry(self, entry: Unindexed) -> bool:
         """Try a document again that could not be indexed; returns whether it is indexed now.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.chosen_fields import ChosenFields
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.stages import optional
 from dragoman.engine.indexing.stored_text import StoredText
@@ -92,6 +96,7 @@ def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval
         title=room.title(rank, stored.title),
         snippet=shown.snippet,
         snippet_start=shown.start,
+        metadata=_metadata(rank, stored, retrieval),
         highlights=room.fitting("highlights", rank, shown.highlights, highlight_size),
     )
     if request.collapse is not None:
@@ -103,6 +108,23 @@ def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval
         if request.method == "hybrid":
             hit.fusion = _fusion(document)
     return hit
+
+
+def _metadata(rank: int, stored: StoredText, retrieval: Retrieval) -> dict[str, Any]:
+    """What a hit shows of a document's metadata."""
+    if not stored.metadata_chars:
+        return {}
+    if not stored.metadata:
+        retrieval.truncated.append(
+            f"metadata: that of document {stored.id!r} is left out: {stored.metadata_chars} characters"
+        )
+        return {}
+    metadata: dict[str, Any] = json.loads(stored.metadata)
+    size = stored.metadata_chars
+    if retrieval.request.fields is not None:
+        metadata = ChosenFields(retrieval.request.fields).of_metadata(metadata)
+        size = len(json.dumps(metadata))
+    return metadata if retrieval.room.metadata(rank, size) else {}
 
 
 def _fusion(document: RankedDocument) -> Fusion:

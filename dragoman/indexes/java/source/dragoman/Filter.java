@@ -29,6 +29,9 @@ final class Filter {
   /** Characters of programs whose sets are kept. */
   private static final int LONGEST_KEPT = 1 << 14;
 
+  /** Bytes of a text that is indexed as one; of a longer one its pieces are looked at. */
+  private static final int LONGEST_TEXT = 28_000;
+
   /** What the first byte of a text is, and that of a piece of a long one, and of its last one. */
   private static final byte[] TEXTS = {'s', 't', 'u'};
 
@@ -252,6 +255,7 @@ final class Filter {
         for (long ordinal = column.ordinal(new BytesRef(new byte[] {kind})); ordinal < end; ordinal++) {
           BytesRef value = column.values.lookupOrd(ordinal);
           BytesRef rest = new BytesRef(value.bytes, value.offset + before, value.length - before);
+          if (rest.length > LONGEST_TEXT) continue; // its end is a checksum
           if (atEnd ? StringHelper.endsWith(rest, text) : contains(rest, text)) {
             chosen.set(ordinal);
             any = true;

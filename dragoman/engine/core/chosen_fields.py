@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dragoman.engine.core.errors import InvalidRequest
+
 _OF_DOCUMENTS = ("id", "collection", "language", "title", "text", "metadata", "generation")
 """Fields of a document itself; any other name is a path in its metadata."""
 _METADATA = "metadata"
 
 Path = tuple[str, ...]
+
+
+def check_fields(names: Sequence[str], place: str) -> None:
+    """
+    Raises:
+        InvalidRequest: a field has no name; the message begins with ``place``.
+    """
+    if not all(part for name in names for part in name.split(".")):
+        raise InvalidRequest(f"{place}: must be names of fields, or dotted paths in metadata")
 
 
 class ChosenFields:
@@ -35,6 +46,13 @@ class ChosenFields:
         chosen = {name: field for name, field in document.items() if name in self._names}
         if self._paths and _METADATA not in chosen:
             chosen[_METADATA] = pick(document[_METADATA] or {}, self._paths)
+        return chosen
+
+    def of_metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What is chosen of a document's metadata."""
+        if _METADATA in self._names:
+            return metadata
+        chosen: dict[str, Any] = pick(metadata, self._paths) if self._paths else {}
         return chosen
 
 
