@@ -31,6 +31,25 @@ def search(
     method: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt, none (no translation), dense or hybrid.")
     ] = None,
+    must: Annotated[
+        list[str] | None,
+        typer.Option(envvar="DRAGOMAN_MUST", help="A word or phrase that documents must hold; repeatable."),
+    ] = None,
+    must_not: Annotated[
+        list[str] | None,
+        typer.Option(envvar="DRAGOMAN_MUST_NOT", help="A word or phrase that documents must not hold; repeatable."),
+    ] = None,
+    syntax: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_SYNTAX", help='text, or simple: "a phrase", +required, -excluded.'),
+    ] = None,
+    untranslated: Annotated[
+        str | None,
+        typer.Option(
+            envvar="DRAGOMAN_UNTRANSLATED",
+            help="What happens with a required or excluded word without translation: literal or error.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     url: Url = None,
     key: Key = None,
@@ -39,7 +58,8 @@ def search(
     config: ConfigFile = None,
 ) -> None:
     """Search collections of a data directory that no server uses, or of a service."""
-    fields = {"query_language": query_language, "collections": collection, "top_k": top_k, "method": method}
+    fields: dict[str, Any] = {"query_language": query_language, "collections": collection, "top_k": top_k}
+    fields |= {"method": method, "must": must, "must_not": must_not, "syntax": syntax, "untranslated": untranslated}
     answer = _answer("search", {"query": query, **_drop_empty(fields)}, url, key, config, data_dir, database_url)
     screen = Console()
     if as_json:

@@ -145,6 +145,10 @@ class CollectionSearchOptions(TypedDict, total=False):
     rerank: Mapping[str, Any] | Literal[False]
     names: bool
     entities: Sequence[str]
+    must: Sequence[str]
+    must_not: Sequence[str]
+    syntax: Literal["text", "simple"]
+    untranslated: Literal["literal", "error"]
     gloss: bool
     explain: bool
     translate_snippets: bool
