@@ -41,6 +41,8 @@ TABLES = {
     "France\tФранция\nold\tстарый\n",
     "zh": "volcano\t火山\nash\t灰\nvolcanic ash\t火山灰\ncloud\t云\npresident\t总统\nFrance\t法国\nhouse\t房子\n",
 }
+PARTS = {"volcano": ("feuerspeiend", "berg"), "volcanoes": ("feuerspeiend", "berg")}
+"""What entries of several words have for a word, and that is no translation of it."""
 QUERY = "volcano ash cloud president house France old"
 FUNCTION_WORDS = {"of", "the"}
 METHODS: tuple[Method, ...] = ("psq", "smt", "none", "dense", "hybrid")
@@ -112,7 +114,8 @@ def readings(runtime: Runtime, text: str, language: str, method: str) -> list[li
         translated = translate(
             AnalysedText(word, "en", analysis), language, method, runtime.search.snapshot, analysis, lambda term: ()
         )
-        return {other.term for group in translated.query.groups for other in group.alternatives}
+        terms = {other.term for group in translated.query.groups for other in group.alternatives}
+        return terms - {mark + part for mark in ("", PART) for part in PARTS.get(word, ()) if method != "none"}
 
     if language == "en" or method == "none":
         return [[(0, of_query(word)) for word in words]]
@@ -249,3 +252,24 @@ def test_compounds_and_names(settings: Settings) -> None:
         assert ids("Vulkan Asche") == ["apart"]
         assert ids("Merkel") == ["ru", "union"]
         assert ids("Vulkane", "Asche") == ["apart", "compound"]
+
+
+def test_a_translation_is_no_error_of_alignment_and_no_part_of_an_entry(settings: Settings) -> None:
+    with running(settings) as runtime:
+        runtime.collections.create("c1", "de")
+        texts = ("Haus", "BMW", "Berg", "feuerspeiender Berg", "tragbarer Rechner", "Laptop", "Rechner")
+        add(runtime, "c1", *({"id": text, "text": f"{text} zuhauf"} for text in texts))
+        table = "house\tHaus\t0.9\t0.9\nhouse\tBMW\t0.001\t0.2\nvolcano\tfeuerspeiender Berg\nmountain\tBerg\n"
+        runtime.tables.upload(Upload("words", "en", "de", activate=True), iter([table.encode()]))
+        glossary = Upload("terms", "en", "de", kind="glossary", activate=True)
+        runtime.tables.upload(glossary, iter(["laptop\ttragbarer Rechner\n".encode()]))
+
+        def ids(**more: Any) -> list[str]:
+            return sorted(hit.id for hit in search(runtime, query="zuhauf", **more).hits)
+
+        assert len(ids()) == len(texts)
+        assert (ids(must=["house"]), ids(must=["houses"])) == (["Haus"], ["Haus"])
+        assert ids(must=["volcano"]) == ids(must=["volcanoes"]) == ["feuerspeiender Berg"]
+        assert ids(must=["mountain"]) == ["Berg", "feuerspeiender Berg"]
+        assert ids(must=["laptop"], untranslated="error") == ["tragbarer Rechner"]
+        assert ids(must_not=["house", "volcano", "laptop"]) == ["BMW", "Berg", "Laptop", "Rechner"]

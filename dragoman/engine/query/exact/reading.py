@@ -17,6 +17,7 @@ from dragoman.engine.query.translation import Sounds, bridge_to, is_function_wor
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import PivotView, View
 from dragoman.lexicon.query import IDENTICAL, LEAST_PROBABILITY, TRANSLITERATED, Alternative, Bridge, monolingual, psq
+from dragoman.lexicon.table.table import Entry
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import PART, REPEATED, Analysis, Token
 
@@ -24,6 +25,9 @@ MOST_WORDS = 32
 """The words of a required or excluded text."""
 MOST_ALTERNATIVES = 4_000
 """The index terms that are looked for in place of all words of a text; the most probable ones."""
+LEAST_PRODUCT = 0.0005
+"""The least P(f|e) P(e|f) of a translation, outside glossaries. In tables of parallel text most others are errors. They
+hardly count in a score, but would decide here."""
 MOST_SHOWN = 5_000
 """The index terms that an answer shows of all texts."""
 
@@ -150,7 +154,9 @@ class _Translation:
         table, glossaries = (self._view.analysed, self._view.glossaries) if self._view else (None, frozenset[int]())
         (group,) = psq([token], table, self._bridge, glossaries).groups
         if not group.oov:
-            return group.alternatives
+            unlikely = self._unlikely(token)
+            likely = [other for other in group.alternatives if other.term.removeprefix(PART) not in unlikely]
+            return likely if likely or whole.alternatives else group.alternatives
         if not token.word.isdecimal():  # no language has another word for a number
             self._literal.append(self._text.text[token.start : token.end])
         itself = [alternative for alternative in group.alternatives if alternative.origin != TRANSLITERATED]
@@ -160,6 +166,26 @@ class _Translation:
             terms = [other.term for other in self._analysis.tokens(token.word) if other.term]
             itself = [Alternative(" ".join(terms), 1.0, IDENTICAL)] if terms else []
         return [*itself, *self._sounding(group.alternatives, itself)]
+
+    def _unlikely(self, token: Token) -> set[str]:
+        """What a query of the word looks for that hardly is a translation, or is only a part of longer ones."""
+        assert self._view is not None
+        entries = self._view.analysed.translations(token.term, least_backward=LEAST_PROBABILITY)
+        unlikely = {entry.term for entry in entries if not self._is_likely(entry)}
+        parts = {word for entry in entries if " " in entry.term for word in entry.term.split(" ")}
+        if parts:
+            surface = self._view.surface
+            written = surface.translations(token.word) or surface.translations(token.term)
+            words = [self._analysis.tokens(entry.term) for entry in check_each(written)]
+            alone = {tokens[0].term for tokens in words if len(tokens) == 1}
+            unlikely |= parts - alone if written else set()
+        return unlikely
+
+    def _is_likely(self, entry: Entry) -> bool:
+        assert self._view is not None
+        if entry.origin in self._view.glossaries:
+            return entry.p_backward > 0
+        return entry.p_backward >= LEAST_PROBABILITY and entry.p_forward * entry.p_backward >= LEAST_PRODUCT
 
     def _sounding(self, alternatives: Iterable[Alternative], itself: Sequence[Alternative]) -> list[Alternative]:
         """In the script of the word itself other words sound alike only by chance, where documents have the word."""
@@ -173,11 +199,9 @@ class _Translation:
         """The entries of tables for the whole text; of one word, those of several."""
         if self._view is None:
             return Slot(self._text.text, ())
-        glossaries = self._view.glossaries
         matches: dict[str, Alternative] = {}
         for entry in self._view.analysed.translations(" ".join(token.term for token in self._content)):
-            likely = entry.p_backward >= LEAST_PROBABILITY or (entry.p_backward > 0 and entry.origin in glossaries)
-            if not likely or (len(self._content) == 1 and " " not in entry.term):
+            if not self._is_likely(entry) or (len(self._content) == 1 and " " not in entry.term):
                 continue
             forms = [entry.term, *self._bridge.sequences(entry.term)]
             if self._bridge.parts and " " not in entry.term:
