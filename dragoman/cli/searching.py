@@ -32,6 +32,25 @@ def search(
         str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt, none (no translation), dense or hybrid.")
     ] = None,
     filter: FilterText = None,
+    must: Annotated[
+        list[str] | None,
+        typer.Option(envvar="DRAGOMAN_MUST", help="A word or phrase that documents must hold; repeatable."),
+    ] = None,
+    must_not: Annotated[
+        list[str] | None,
+        typer.Option(envvar="DRAGOMAN_MUST_NOT", help="A word or phrase that documents must not hold; repeatable."),
+    ] = None,
+    syntax: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_SYNTAX", help='text, or simple: "a phrase", +required, -excluded.'),
+    ] = None,
+    untranslated: Annotated[
+        str | None,
+        typer.Option(
+            envvar="DRAGOMAN_UNTRANSLATED",
+            help="What happens with a required or excluded word without translation: literal or error.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     url: Url = None,
     key: Key = None,
@@ -40,12 +59,8 @@ def search(
     config: ConfigFile = None,
 ) -> None:
     """Search collections of a data directory that no server uses, or of a service."""
-    fields: dict[str, Any] = {
-        "query_language": query_language,
-        "collections": collection,
-        "top_k": top_k,
-        "method": method,
-    }
+    fields: dict[str, Any] = {"query_language": query_language, "collections": collection, "top_k": top_k}
+    fields |= {"method": method, "must": must, "must_not": must_not, "syntax": syntax, "untranslated": untranslated}
     fields["filter"] = read_filter(filter)
     answer = _answer("search", {"query": query, **_drop_empty(fields)}, url, key, config, data_dir, database_url)
     screen = Console()

@@ -148,6 +148,15 @@ class CollectionSearchOptions(TypedDict, total=False):
     entities: Sequence[str]
     filter: Mapping[str, Any]
     fields: Sequence[str]
+    facets: Sequence[str | Mapping[str, Any]]
+    sort: Sequence[str]
+    offset: int
+    cursor: str
+    collapse: str
+    must: Sequence[str]
+    must_not: Sequence[str]
+    syntax: Literal["text", "simple"]
+    untranslated: Literal["literal", "error"]
     gloss: bool
     explain: bool
     translate_snippets: bool

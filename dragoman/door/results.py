@@ -145,6 +145,9 @@ class Translation:
     oov: dict[str, list[str]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    must: list[dict[str, Any]] = field(default_factory=list)
+    """What each required text became, by language, as in the HTTP answer; ``must_not`` what each excluded one did."""
+    must_not: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.numbers import significant
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.query.analysed_text import AnalysedText
+from dragoman.engine.query.exact.pattern import Wish
+from dragoman.engine.query.exact.reading import describe_wishes
 from dragoman.engine.query.response import QueryTerm, TableUsed, TermTranslation, Translation
 from dragoman.engine.query.translation import BEST, QueryName, Translated
 from dragoman.engine.tables.snapshot import Snapshot
@@ -30,7 +32,11 @@ _CHECKED = 16
 
 
 def describe(
-    query: AnalysedText, translations: Sequence[Translated], names: Sequence[QueryName], truncated: list[str]
+    query: AnalysedText,
+    translations: Sequence[Translated],
+    names: Sequence[QueryName],
+    truncated: list[str],
+    wishes: Sequence[Wish] = (),
 ) -> Translation:
     """Describe the translation into all languages for the response; what is not shown is added to ``truncated``."""
     text, remaining = query.text, MOST_SHOWN
@@ -44,13 +50,19 @@ def describe(
                 remaining -= len(translations_of_group)
     if remaining < 0:
         truncated.append(f"translation: only the first {MOST_SHOWN} of {MOST_SHOWN - remaining} translations are shown")
-    return Translation(
-        tables=tables_used(map(_consulted_tables, translations)),
+    readings = [reading for wish in wishes for reading in wish.readings.values()]
+    translation = Translation(
+        tables=tables_used([*map(_consulted_tables, translations), *(reading.members for reading in readings)]),
         terms=[QueryTerm(term=term, translations=translations_of_term) for term, translations_of_term in terms.items()],
         oov=oov(text, translations),
         names=kept_names(text, translations, names),
         ignored=ignored_words(query, translations),
     )
+    if any(not wish.excluded for wish in wishes):
+        translation.must = describe_wishes(wishes, truncated, excluded=False)
+    if any(wish.excluded for wish in wishes):
+        translation.must_not = describe_wishes(wishes, truncated, excluded=True)
+    return translation
 
 
 def kept_names(text: str, translations: Sequence[Translated], names: Sequence[QueryName]) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from dragoman.engine.core.answer import Answer
+from dragoman.engine.core.answer import Answer, left_out
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +45,28 @@ class QueryTerm(Answer):
 
 
 @dataclass(slots=True, kw_only=True)
+class ExactReading(Answer):
+    """What is looked for in documents of one language, as index terms."""
+
+    words: list[list[str]]
+    """For each word of the text what may stand for it. A translated phrase is without its function words, in place of
+    which as many others may stand."""
+    phrases: list[str]
+    """What may stand for the whole text: entries of tables of several words on either side."""
+    literal: list[str]
+    """Words of the text that no table translates into the language: they are looked for as they are, and by sound."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ExactText(Answer):
+    """A required or excluded text."""
+
+    text: str
+    languages: dict[str, ExactReading]
+    """By document language; a document has the text if its words follow one another, or one of the phrases."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Translation(Answer):
     """How the query was translated."""
 
@@ -57,3 +79,7 @@ class Translation(Answer):
     """Names in the query that stayed whole, in some language at least."""
     ignored: list[str]
     """Query words that are not searched in any language: stop words, and other words of the question's form."""
+    must: list[ExactText] = field(default_factory=left_out)
+    """Only if something is required: what each text became."""
+    must_not: list[ExactText] = field(default_factory=left_out)
+    """Only if something is excluded. Where a text is literal, documents with a translation of it are not excluded."""

@@ -11,13 +11,15 @@ import numpy as np
 
 from dragoman.deadline import check_each
 from dragoman.engine.core.answer import Degraded
-from dragoman.engine.core.errors import NotFound, ServiceError, Unavailable, classify
+from dragoman.engine.core.errors import InvalidRequest, NotFound, ServiceError, Unavailable, classify
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.query.description import without_tables
+from dragoman.engine.query.exact.pattern import all_of
+from dragoman.engine.query.exact.reading import read_wish
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
 from dragoman.engine.query.translation import Translated, translate
 from dragoman.engine.search.candidates import NO_WORDS, Candidates, Keys, WordMatches, WordRanking
@@ -57,6 +59,32 @@ class FirstStage:
     def __init__(self, indexes: Indexes, analysis: Callable[[str], Analysis]) -> None:
         self._indexes = indexes
         self._analysis = analysis
+
+    def limit(self, retrieval: Retrieval) -> None:
+        """Limit a search to the documents that hold what is required, and nothing of what is excluded.
+
+        Raises:
+            InvalidRequest: a text has no word, or too many; or no translation, where that is an error.
+        """
+        if not retrieval.wishes:
+            return
+        request, method = retrieval.request, retrieval.request.method or "psq"
+        for language in sorted(retrieval.languages):
+            sounds = self._sounds(retrieval, language)
+            asked = method, retrieval.snapshot, self._analysis
+            holds = partial(self._holds, retrieval.collections, language)
+            for wish in check_each(retrieval.wishes):
+                reading = read_wish(wish, retrieval.query.language, language, *asked, sounds, holds)
+                if reading.literal and request.untranslated == "error":
+                    raise InvalidRequest(f"{wish.path}: {reading.literal[0]!r} has no translation into {language}")
+                if reading.left_out:
+                    reason = f"the {reading.left_out} least probable index terms in {language} were not looked for"
+                    retrieval.truncated.append(f"{wish.path}: {wish.text!r}: {reason}")
+                wish.readings[language] = reading
+            retrieval.truncated += sounds.truncated
+            retrieval.degraded += sounds.degraded
+        for collection in retrieval.collections:
+            retrieval.narrow(collection, all_of([wish.program(collection.languages) for wish in retrieval.wishes]))
 
     def rank(self, retrieval: Retrieval, method: str, k: int) -> None:
         """Rank the ``k`` best documents of all collections, with the names of the query kept whole.
@@ -169,13 +197,7 @@ class FirstStage:
     def _translations(self, retrieval: Retrieval, method: str) -> dict[str, Translated]:
         """The query in all languages of the collections."""
         languages = sorted(retrieval.languages)
-        searched = {
-            language: [collection for collection in retrieval.collections if language in collection.languages]
-            for language in languages
-        }
-        sounds = {
-            language: Sounds(language, partial(self._sounding, searched[language], language)) for language in languages
-        }
+        sounds = {language: self._sounds(retrieval, language) for language in languages}
         translations = {
             language: self._translate(retrieval, method, language, sounds[language]) for language in languages
         }
@@ -183,6 +205,10 @@ class FirstStage:
             retrieval.truncated += language_sounds.truncated
             retrieval.degraded += language_sounds.degraded
         return translations
+
+    def _sounds(self, retrieval: Retrieval, language: str) -> Sounds:
+        searched = [collection for collection in retrieval.collections if language in collection.languages]
+        return Sounds(language, partial(self._sounding, searched, language))
 
     def _translate(self, retrieval: Retrieval, method: str, language: str, sounds: Sounds) -> Translated:
         """Translate a query. What it asks of indexes in parts is asked at once, after a translation without that."""

@@ -21,6 +21,7 @@ from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.query.analysed_text import AnalysedText
+from dragoman.engine.query.exact.pattern import Wish
 from dragoman.engine.query.response import QueryRead
 from dragoman.engine.query.translation import QueryName, Translated
 from dragoman.engine.search.request import Method, SearchQuery
@@ -144,6 +145,8 @@ class Retrieval:
     """By the key of a collection, the program of the filter that leaves what may be found; without one, that is all."""
     accepted: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     """By the key of a collection, the keys that its filter leaves, where they were asked for."""
+    wishes: Sequence[Wish] = ()
+    """What documents must hold, and what they must not."""
     names: Sequence[QueryName] = ()
     """The names in the query."""
     translations: list[Translated] = field(default_factory=list)

@@ -44,6 +44,11 @@ class SearchQuery:
     names: bool = False
     """Whether names stay whole, by psq and hybrid; finding them takes a pass of the tagger."""
     entities: Sequence[str] | None = None
+    must: Sequence[str] = ()
+    """Words and phrases that documents must hold; :mod:`dragoman.engine.query.exact` says when one does."""
+    must_not: Sequence[str] = ()
+    syntax: Literal["text", "simple"] = "text"
+    untranslated: Literal["literal", "error"] = "literal"
     filter: Mapping[str, Any] | None = None
     """Which documents may be found, by their metadata; :mod:`dragoman.indexes.attributes.filters` has the form."""
     facets: Sequence[FacetField] | None = None

@@ -26,6 +26,7 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.query.analysed_text import AnalysedText, RecentWords
 from dragoman.engine.query.description import describe, foreign_words, undecided_message, unknown_everywhere
+from dragoman.engine.query.exact.wishes import read_wishes
 from dragoman.engine.query.language import FALLBACK, Detection, detect
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.search.dense_stage import DenseStage
@@ -119,7 +120,8 @@ class Search:
         with self._traffic.live():
             retrieval = self.retrieve(request, cancelled, snapshot)
             suggestions = self._suggestions_in_time(retrieval, snapshot)
-            translation = describe(retrieval.query, retrieval.translations, retrieval.names, retrieval.truncated)
+            said = retrieval.translations, retrieval.names, retrieval.truncated, retrieval.wishes
+            translation = describe(retrieval.query, *said)
         response = SearchResponse(
             request_id=request_id,
             query=retrieval.understood,
@@ -266,7 +268,9 @@ class Search:
             degraded.append(Degraded.of("detect", undecided_message(language), "undecided"))
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, language, languages)
-        query, cut = _shorten(AnalysedText(request.query, language, self._analysis), self._settings.search.query_words)
+        simple = request.syntax == "simple"
+        text, wishes = read_wishes(request.query, request.must, request.must_not, simple=simple)
+        query, cut = _shorten(AnalysedText(text, language, self._analysis), self._settings.search.query_words)
         return Retrieval(
             request,
             query,
@@ -277,6 +281,7 @@ class Search:
             detection.probability,
             offset=request.offset,
             cursor=cursor,
+            wishes=wishes,
             degraded=degraded,
             truncated=cut,
             started=started,
@@ -299,6 +304,7 @@ class Search:
         if retrieval.languages - {retrieval.query.language} and self._names.is_needed(request):
             with span("names"):
                 self._names.find(retrieval)
+        self._first_stage.limit(retrieval)
         retrieval.seconds["translate"] = time.perf_counter() - retrieval.started
         end = start + request.top_k
         options = None if wishes.order else self._rerank.options(request)

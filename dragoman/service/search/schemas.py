@@ -15,6 +15,8 @@ from pydantic import (
 )
 
 from dragoman.engine.core.limits import QUERY_CHARS
+from dragoman.engine.query.exact.syntax import LONGEST
+from dragoman.engine.query.exact.wishes import MOST
 from dragoman.engine.search import request
 from dragoman.engine.search.listing.wishes import MOST_FACETS, MOST_SORTED
 from dragoman.engine.search.request import Method, SearchQuery
@@ -65,6 +67,9 @@ def _kind(rerank: Any) -> str:
 _Rerank = Annotated[
     Annotated[RerankOptions, Tag("RerankOptions")] | Annotated[Literal[False], Tag("off")], Discriminator(_kind)
 ]
+
+
+_Exact = Annotated[list[Annotated[NotBlank, Field(max_length=LONGEST)]], Field(max_length=MOST), AtFirstFault]
 
 
 class SearchRequest(_Request):
@@ -118,6 +123,25 @@ class SearchRequest(_Request):
         " the query's language, or alike in sound in another script. Of collections made with `entities`; without"
         " `collections`, of those alone.",
         examples=[["Angela Merkel"]],
+    )
+    must: _Exact = Field(
+        default=[],
+        description="Words and phrases that documents must hold: as they are, or in translation. See docs/search.md.",
+        examples=[["volcano", "ash cloud"]],
+    )
+    must_not: _Exact = Field(
+        default=[],
+        description="Words and phrases that documents must not hold, neither as they are nor in translation.",
+    )
+    syntax: Literal["text", "simple"] = Field(
+        default="text",
+        description='simple: in the query `"…"` is a phrase that must occur, `+word` a word that must, and `-word` one'
+        " that must not; text: all of it is text.",
+    )
+    untranslated: Literal["literal", "error"] = Field(
+        default="literal",
+        description="What happens with a required or excluded word without a translation into a language of the"
+        " documents: it is looked for as it is, which the answer says, or the search is refused.",
     )
     filter: dict[str, Any] | None = Field(
         default=None,

@@ -16,9 +16,11 @@ import regex
 from dragoman.deadline import check
 from dragoman.engine.core.numbers import significant
 from dragoman.engine.query.description import query_term
+from dragoman.engine.query.exact.pattern import Reading
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
 from dragoman.engine.search.response import Contribution, Highlight, MatchKind, TextField
+from dragoman.engine.search.shown.exact import required_matches
 from dragoman.engine.search.shown.places import Key, Work, keys_of, likely_places
 from dragoman.engine.search.shown.snippets import (
     SNIPPET_LENGTH,
@@ -76,12 +78,13 @@ class Excerpt:
 class Evidence:
     """Finds the evidence in the documents of one BM25 ranking."""
 
-    def __init__(self, text: str, ranking: CollectionRanking, work: Work) -> None:
+    def __init__(self, text: str, ranking: CollectionRanking, work: Work, required: Sequence[Reading] = ()) -> None:
         query, statistics = ranking.translated.query, ranking.statistics
         self._text = text
         self._translated = ranking.translated
         self._statistics = statistics
         self._work = work
+        self._required = required
         words = query.method == "smt" and not has_words_among_terms(ranking.translated.language)
         self._form: Literal["term", "word"] = "word" if words else "term"
         self._evidence = _as_evidence(ranking.translated)
@@ -123,7 +126,7 @@ class Evidence:
         text_tokens = tokens[first:]
         matches = self._matcher.matches(text_tokens, before)
         importance = self._importance if len(text) > SNIPPET_LENGTH else ()
-        window = best_window(text, text_tokens, matches, importance, around=_around(document), before=before)
+        window = self._window(text, text_tokens, matches, importance, _around(document), before)
         shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
         in_title = self._matcher.matches(tokens[:first])
         shown.highlights = [
@@ -152,7 +155,7 @@ class Evidence:
             looked += len(excerpt.text)
             matches = self._matcher.matches(excerpt.tokens)
             local = None if around is None else Window(around.start - excerpt.start, around.end - excerpt.start)
-            window = best_window(excerpt.text, excerpt.tokens, matches, self._importance, around=local)
+            window = self._window(excerpt.text, excerpt.tokens, matches, self._importance, local)
             near = inside(matches, window)
             if (near_value := window_value(near, self._importance)) > worth:
                 worth, best = near_value, (excerpt, near)
@@ -163,6 +166,22 @@ class Evidence:
         limit = f"only {looked} characters, at the places that seemed to match best, were analysed{scanned}"
         shown.limits.append(limit + ("; it has no contributions" if explained else ""))
         return shown
+
+    def _window(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        matches: Sequence[Match],
+        importance: Sequence[float],
+        around: Window | None,
+        before: int = 0,
+    ) -> Window:
+        """The best window; what is required counts as much as the rarest word of the query."""
+        if self._required and len(text) > SNIPPET_LENGTH:
+            required = required_matches(self._required, tokens, before, len(importance))
+            importance = [*importance, *[max(importance, default=1.0)] * len(self._required)]
+            matches = sorted([*matches, *required], key=attrgetter("start"))
+        return best_window(text, tokens, matches, importance, around=around, before=before)
 
     def _excerpts(self, document: RankedDocument, places: Sequence[int], elsewhere: bool) -> Iterator[Excerpt]:
         """The text around each place, analysed; also its beginning if no place matches and one ``elsewhere`` may."""

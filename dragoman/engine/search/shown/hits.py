@@ -22,6 +22,7 @@ from dragoman.engine.search.response import (
 )
 from dragoman.engine.search.room import contribution_size, highlight_size
 from dragoman.engine.search.shown.evidence import Evidence, Shown, beginning, of_sentence
+from dragoman.engine.search.shown.exact import readings_of, required_highlights
 from dragoman.engine.search.shown.places import Work
 from dragoman.lexicon.text.passages import Span
 from dragoman.lexicon.text.tokens import Token
@@ -44,7 +45,12 @@ def add_hits(retrieval: Retrieval) -> None:
                     (document.collection.key, document.stored.language)
                 )
                 if ranking is not None and id(ranking) not in evidence:
-                    evidence[id(ranking)] = Evidence(retrieval.request.query, ranking, work)
+                    evidence[id(ranking)] = Evidence(
+                        retrieval.request.query,
+                        ranking,
+                        work,
+                        readings_of(retrieval, ranking.translated.language),
+                    )
                 shown = _show(retrieval, document, evidence[id(ranking)] if ranking is not None else None, work)
                 document.hit = _hit(retrieval.offset + hits + 1, document, shown, retrieval)
                 hits += 1
@@ -62,6 +68,8 @@ def _show(retrieval: Retrieval, document: RankedDocument, evidence: Evidence | N
     sentence = document.passage.sentence if document.passage is not None else None
     explained = retrieval.request.explain and not retrieval.room.short_of("contributions")
     shown = of_sentence(document, sentence or (0, 0)) if evidence is None else evidence.of(document, explained)
+    if required := required_highlights(retrieval, document, shown.snippet, shown.start, shown.tokens):
+        shown.highlights = _in_order(_without_repetitions([*shown.highlights, *required]))
     if sentence is not None:
         meant = _meaning(retrieval.request.query, document.stored, sentence)
         shown.highlights = _in_order([*meant, *shown.highlights])
@@ -161,6 +169,14 @@ def _meaning(query: str, document: StoredText, sentence: Span) -> list[Highlight
             version=None,
         )
     ]
+
+
+def _without_repetitions(highlights: list[Highlight]) -> list[Highlight]:
+    """Those of a word of the query that is also required once."""
+    distinct: dict[tuple[str, int, int, str], Highlight] = {}
+    for highlight in highlights:
+        distinct.setdefault((highlight.field, highlight.start, highlight.end, highlight.query_term), highlight)
+    return list(distinct.values())
 
 
 def _in_order(highlights: list[Highlight]) -> list[Highlight]:

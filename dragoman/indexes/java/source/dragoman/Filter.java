@@ -1,9 +1,11 @@
 package dragoman;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.lucene.index.IndexReader;
@@ -134,6 +136,19 @@ final class Filter {
         int keys = number();
         place += keys;
         return;
+      case "t":
+        place++;
+        int terms = number();
+        place += terms;
+        return;
+      case "p":
+        place++;
+        for (int slots = number(); slots > 0; slots--) {
+          place++;
+          int alternatives = number();
+          place += alternatives;
+        }
+        return;
       default:
         throw new IllegalArgumentException("no operator: " + operator);
     }
@@ -178,6 +193,12 @@ final class Filter {
         return found;
       case "k":
         addKeys(found);
+        return found;
+      case "t":
+        addTerms(found);
+        return found;
+      case "p":
+        addPhrase(found);
         return found;
       default:
         addTexts(found, operator.equals("z"));
@@ -296,5 +317,33 @@ final class Filter {
       postings = entry.postings(postings, PostingsEnum.NONE);
       for (int document; (document = postings.nextDoc()) < found.length(); ) found.set(document);
     }
+  }
+
+  private TermsEnum entries() throws IOException {
+    Terms terms = segment.terms(Attributes.bytes(parts[place++]).utf8ToString());
+    return terms == null ? null : terms.iterator();
+  }
+
+  private void addTerms(FixedBitSet found) throws IOException {
+    TermsEnum entry = entries();
+    PostingsEnum postings = null;
+    for (int count = number(); count > 0; count--) {
+      BytesRef term = Attributes.bytes(parts[place++]);
+      if (entry == null || !entry.seekExact(term)) continue;
+      postings = entry.postings(postings, PostingsEnum.NONE);
+      for (int document; (document = postings.nextDoc()) < found.length(); ) found.set(document);
+    }
+  }
+
+  private void addPhrase(FixedBitSet found) throws IOException {
+    TermsEnum entry = entries();
+    Phrase phrase = entry == null ? null : new Phrase(entry, found.length());
+    for (int slots = number(); slots > 0; slots--) {
+      int gap = number();
+      List<BytesRef> alternatives = new ArrayList<>();
+      for (int count = number(); count > 0; count--) alternatives.add(Attributes.bytes(parts[place++]));
+      if (phrase != null) phrase.add(gap, alternatives);
+    }
+    if (phrase != null) phrase.addDocuments(found);
   }
 }

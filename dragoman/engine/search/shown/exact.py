@@ -1,0 +1,78 @@
+"""The words of a document that stand for required texts: as highlights, and for the choice of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.engine.core.numbers import significant
+from dragoman.engine.query.exact.pattern import Occurrence, Reading
+from dragoman.engine.search.ranked import RankedDocument, Retrieval
+from dragoman.engine.search.response import Highlight, MatchKind, TextField
+from dragoman.engine.search.shown.snippets import Match, part_of
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED
+from dragoman.lexicon.text.tokens import Token
+
+_WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
+
+
+def readings_of(retrieval: Retrieval, language: str) -> list[Reading]:
+    """What the required texts became in a language."""
+    return [wish.readings[language] for wish in retrieval.wishes if not wish.excluded and language in wish.readings]
+
+
+def required_matches(readings: Sequence[Reading], tokens: Sequence[Token], before: int, group: int) -> list[Match]:
+    """Where words that begin at ``before`` have the required texts; the first of these is group ``group``."""
+    return [
+        Match(*_place(place, before), group + index, place.alternative.weight, place.alternative.origin)
+        for index, reading in enumerate(readings)
+        for place in reading.occurrences(tokens)
+    ]
+
+
+def required_highlights(
+    retrieval: Retrieval, document: RankedDocument, snippet: str, start: int, tokens: Sequence[Token] | None
+) -> list[Highlight]:
+    """The required texts in the title and the snippet; ``tokens`` are the words of both, or None."""
+    readings = readings_of(retrieval, document.stored.language)
+    if not readings:
+        return []
+    title, analysis = document.stored.title or "", document.whole.analysis(document.stored.language)
+    if tokens is None:
+        words = {"title": (analysis.tokens(title), 0), "text": (analysis.tokens(snippet), 0)}
+    else:
+        before = len(document.whole.text) - len(document.stored.text)
+        first, last = before + start, before + start + len(snippet)
+        words = {
+            "title": ([token for token in tokens if token.end <= len(title)], 0),
+            "text": ([token for token in tokens if first <= token.start and token.end <= last], first),
+        }
+    fields: tuple[tuple[TextField, str, int], ...] = (("title", title, 0), ("text", snippet, start))
+    return [
+        _highlight(reading, place, field, text, offset, words[field][1])
+        for field, text, offset in fields
+        for reading in readings
+        for place in reading.occurrences(words[field][0])
+    ]
+
+
+def _place(place: Occurrence, before: int) -> tuple[int, int]:
+    first, last = place.first, place.last
+    start, end = part_of(first, place.alternative.term) if first is last else (first.start, last.end)
+    return start - before, end - before
+
+
+def _highlight(reading: Reading, place: Occurrence, field: TextField, text: str, offset: int, before: int) -> Highlight:
+    origin = place.alternative.origin
+    member = reading.members[origin] if origin not in _WITHOUT_TABLE else None
+    start, end = _place(place, before)
+    return Highlight(
+        field=field,
+        start=offset + start,
+        end=offset + end,
+        match=_WITHOUT_TABLE.get(origin, "table"),
+        document_term=text[start:end],
+        query_term=place.slot.word,
+        probability=significant(place.alternative.weight),
+        table=member.name if member else None,
+        version=member.version if member else None,
+    )

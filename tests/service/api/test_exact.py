@@ -1,0 +1,63 @@
+"""Required and excluded words over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.api.search_corpus import corpus
+
+__all__ = ["corpus"]
+
+pytestmark = pytest.mark.slow
+
+
+def ask(client: httpx.Client, query: str = "volcano house", **more: Any) -> httpx.Response:
+    asked = {"query_language": "en", "method": "psq", "rerank": False, "collections": ["s_de", "s_ru", "s_mixed"]}
+    return client.post("/v1/search", json={"query": query} | asked | more)
+
+
+def ids(response: httpx.Response) -> list[str]:
+    assert response.status_code == 200, response.text
+    return sorted(hit["id"] for hit in response.json()["hits"])
+
+
+def test_words_and_phrases_are_required_and_excluded_in_translation(client: httpx.Client) -> None:
+    assert ids(ask(client, must=["ash"])) == ["ru1", "vulkan"]
+    assert ids(ask(client, must=["ash"], must_not=["Tesla"])) == ["vulkan"]
+    assert ids(ask(client, must=["volcano ash"])) == []
+    assert ids(ask(client, query="+ash volcano -Tesla", syntax="simple")) == ["vulkan"]
+    answer = ask(client, must=["Tesla"]).json()
+    assert sorted(hit["id"] for hit in answer["hits"]) == ["haus a/b 50%", "ru1"]
+    (text,) = answer["translation"]["must"]
+    assert {language: reading["literal"] for language, reading in text["languages"].items()} == {
+        "de": ["Tesla"],
+        "en": [],
+        "ru": ["Tesla"],
+    }
+    marks = {mark["document_term"]: mark["match"] for hit in answer["hits"] for mark in hit["highlights"]}
+    assert (marks["Tesla"], marks["Тесла"]) == ("identical", "sound")
+    assert "must" not in ask(client).json()["translation"]
+
+
+@pytest.mark.parametrize(
+    ("more", "detail"),
+    [
+        ({"must": [""]}, "must[0]"),
+        ({"must": ["ash", "…"]}, "must[1]"),
+        ({"must": "ash"}, "must"),
+        ({"must_not": ["x" * 1001]}, "must_not[0]"),
+        ({"must": ["ash"] * 51}, "must"),
+        ({"must": ["a " * 33]}, "must[0]"),
+        ({"must": ["Tesla"], "untranslated": "error"}, "must[0]: 'Tesla' has no translation into de"),
+        ({"query": "+Tesla", "syntax": "simple", "untranslated": "error"}, "query: 'Tesla' has no translation into de"),
+        ({"query": "-ash", "syntax": "simple"}, "query"),
+        ({"syntax": "lucene"}, "syntax"),
+        ({"untranslated": "drop"}, "untranslated"),
+    ],
+)
+def test_faults_name_their_field(client: httpx.Client, more: dict[str, Any], detail: str) -> None:
+    response = ask(client, **more)
+    assert (response.status_code, response.json()["detail"][: len(detail)]) == (422, detail)
