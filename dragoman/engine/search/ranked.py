@@ -110,6 +110,8 @@ class Retrieval:
     collections: Sequence[CollectionInfo]
     room: Room
     """What the answer may hold."""
+    available: Snapshot = field(default_factory=Snapshot)
+    """The tables for queries in any language, with the versions that the request names."""
     cancelled: Cancelled | None = None
     language_probability: float = 1.0
     """How sure the query's language is."""

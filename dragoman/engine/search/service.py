@@ -42,7 +42,7 @@ from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.shown.hits import add_hits
 from dragoman.engine.search.suggestions import other_readings
 from dragoman.engine.settings import Settings
-from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_detectable
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -108,10 +108,9 @@ class Search:
             Unavailable: none of the collections can be searched now, dense search is not possible, or snippets are to
                 be translated and there is no translator.
         """
-        snapshot = snapshot or self._registry.snapshot
         with self._traffic.live():
             retrieval = self.retrieve(request, cancelled, snapshot)
-            suggestions = self._suggestions_in_time(retrieval, snapshot)
+            suggestions = self._suggestions_in_time(retrieval)
             translation = describe(retrieval.query, retrieval.translations, retrieval.names, retrieval.truncated)
         return SearchResponse(
             request_id=request_id,
@@ -233,8 +232,8 @@ class Search:
         started: float,
     ) -> Retrieval:
         """The query in its language, given or detected, and the tables that are used for it."""
-        snapshot = snapshot or self._registry.snapshot
-        check_active(request.tables or (), snapshot)
+        snapshot = self._registry.include(snapshot or self._registry.snapshot, request.tables or ())
+        available = snapshot
         languages = {language for collection in collections for language in collection.languages}
         detection = self._language(request, languages, snapshot)
         language = detection.language
@@ -249,6 +248,7 @@ class Search:
             snapshot,
             collections,
             Room(self._settings.search.answer_bytes),
+            available,
             cancelled,
             detection.probability,
             degraded=degraded,
@@ -320,16 +320,16 @@ class Search:
         self._metrics.count_degraded([late])
         retrieval.degraded.append(late)
 
-    def _suggestions_in_time(self, retrieval: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+    def _suggestions_in_time(self, retrieval: Retrieval) -> list[Suggestion]:
         try:
             with optional():
-                return self._suggestions(retrieval, snapshot)
+                return self._suggestions(retrieval)
         except Unavailable as fault:
             self._late(retrieval, "suggestions", "the query was not read as one in another language", fault)
             return []
 
-    def _suggestions(self, retrieval: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
-        request = retrieval.request
+    def _suggestions(self, retrieval: Retrieval) -> list[Suggestion]:
+        request, snapshot = retrieval.request, retrieval.available
         if request.method in ("none", "dense") or retrieval.filters or retrieval.collection_rankings:
             return []
         targets = retrieval.languages

@@ -79,7 +79,9 @@ class SearchRequest(_Request):
         " all searched collections are complete, else psq.",
     )
     tables: Names | None = Field(
-        default=None, description="Active translation tables to use; all of them when left out."
+        default=None,
+        description="Translation tables to use: `name` for the active version, `name@3` for any that is"
+        " there. All active ones when left out.",
     )
     rerank: _Rerank | None = Field(
         default=None,
