@@ -33,6 +33,7 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.queries import PreparedQuery
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Token
+from dragoman.ranking.attention import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,8 @@ class Retrieval:
     documents: list[RankedDocument] = field(default_factory=list)
     reranked: RerankUsed | None = None
     """How the documents were reranked; None if they were not."""
+    direction: Direction = "mean"
+    """What the weights of links are: as the reranker reads the tables, if it ran."""
     ranked_by: Method | None = None
     """The method that made the scores: of a hybrid search, the other one where one ranking was unavailable."""
     degraded: list[Degraded] = field(default_factory=list)

@@ -40,4 +40,6 @@ class SearchQuery:
     """Which documents may be found, by their metadata; :mod:`dragoman.indexes.attributes.filters` has the form."""
     gloss: bool = False
     explain: bool = False
+    attention: bool = False
+    """Whether hits have their attention; only where they are explained."""
     translate_snippets: bool = False

@@ -38,6 +38,7 @@ from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
 from dragoman.engine.search.search_ranking import SearchRanking
+from dragoman.engine.search.shown.attention import add_attention
 from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.shown.hits import add_hits
 from dragoman.engine.search.suggestions import other_readings
@@ -138,6 +139,10 @@ class Search:
             self._entities.add(retrieval)
             if retrieval.request.gloss:
                 self._gloss(retrieval)
+            if retrieval.request.attention:
+                before = len(retrieval.degraded)
+                add_attention(retrieval, self._analysis)
+                self._metrics.count_degraded(retrieval.degraded[before:])
             retrieval.truncated += retrieval.room.messages()
             if retrieval.request.translate_snippets:
                 with retrieval.stage("translate_snippets"):

@@ -40,6 +40,26 @@ class RerankOptions(_Request):
     model: Name | None = None
 
 
+class ExplainOptions(_Request):
+    """What an explanation has beside the contributions."""
+
+    attention: StrictBool = Field(
+        default=False,
+        description="Add to each hit how the tables link the words of the query with its words: the translation"
+        " attention of the reranker, which hits have whether they are reranked or not.",
+    )
+
+
+def _explain_kind(explain: Any) -> str:
+    return "ExplainOptions" if isinstance(explain, dict | ExplainOptions) else "switch"
+
+
+_Explain = Annotated[
+    Annotated[ExplainOptions, Tag("ExplainOptions")] | Annotated[StrictBool, Tag("switch")],
+    Discriminator(_explain_kind),
+]
+
+
 def _kind(rerank: Any) -> str:
     return "off" if rerank is False else "RerankOptions"
 
@@ -113,8 +133,9 @@ class SearchRequest(_Request):
         default=False,
         description="Add to each hit the translations of its words into the query's language, from the active tables.",
     )
-    explain: StrictBool = Field(
-        default=False, description="Add to each hit the contribution of each query term to its score."
+    explain: _Explain = Field(
+        default=False,
+        description="Add to each hit the contribution of each query term to its score; an object says what else.",
     )
     translate_snippets: StrictBool = Field(
         default=False,
@@ -131,6 +152,8 @@ class SearchRequest(_Request):
     def as_query(self) -> SearchQuery:
         """What the engine is asked."""
         asked = {name: getattr(self, name) for name in type(self).model_fields if name != "query_id"}
+        if isinstance(self.explain, ExplainOptions):
+            asked |= {"explain": True, "attention": self.explain.attention}
         options = asked["rerank"]
         if isinstance(options, RerankOptions):
             asked["rerank"] = request.RerankOptions(options.depth, options.model)
