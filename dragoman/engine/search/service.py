@@ -32,7 +32,7 @@ from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.search.entity_stage import EntityStage
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.name_finder import NameFinder
-from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
@@ -147,6 +147,24 @@ class Search:
             if retrieval.request.translate_snippets:
                 with retrieval.stage("translate_snippets"):
                     self._translate_snippets(retrieval)
+        return retrieval
+
+    def match(
+        self,
+        request: SearchQuery,
+        document: RankedDocument,
+        cancelled: Cancelled | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> Retrieval:
+        """A search of the collection of one document, with what matches that document; nothing is ranked.
+
+        Raises:
+            ServiceError: the request cannot be understood, as that of :meth:`search`.
+        """
+        with self._traffic.live(), self._begin(request, cancelled, snapshot) as retrieval:
+            retrieval.truncated[:0] = _cut_words(retrieval.query)
+            retrieval.documents = [document]
+            self._ranking.match(retrieval)
         return retrieval
 
     def run(self, request: SearchQuery, cancelled: Cancelled | None = None) -> Run:
