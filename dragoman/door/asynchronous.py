@@ -7,10 +7,20 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from dragoman.door import calls
-from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
+from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, ReadOptions, SearchOptions
 from dragoman.door.database import check_language_of, upload_fields
 from dragoman.door.files import Documents, Entries, document_lines, table_file
-from dragoman.door.records import CollectionInfo, Document, Imported, Statistics, TableInfo, Term, Uploaded
+from dragoman.door.records import (
+    CollectionInfo,
+    Document,
+    Imported,
+    PairTranslations,
+    ReadDocument,
+    Statistics,
+    TableInfo,
+    Term,
+    Uploaded,
+)
 from dragoman.door.remote import AsyncRemote
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.engine.core.errors import NotFound
@@ -91,6 +101,19 @@ class AsyncDatabase:
         """Whether a ``context``, or documents, say that a statement is true."""
         return await self.send(calls.judge(statement, options))
 
+    async def read(
+        self, collection: str, id: str, reader_language: str, **options: Unpack[ReadOptions]
+    ) -> ReadDocument:
+        """A whole document with all matches of a ``query``, sentences, and glosses in the reader's language.
+
+        ``options``: ``query``, ``query_language``, ``tables``, as in ``POST /v1/read``.
+        """
+        return await self.send(calls.read_document(collection, id, reader_language, options))
+
+    async def lookup(self, term: str, source: str, target: str) -> PairTranslations:
+        """What every table between two languages has for a term of ``source``, active or not; active ones first."""
+        return await self.send(calls.lookup(term, source, target))
+
     async def rank(
         self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Unpack[RankOptions]
     ) -> list[Ranked]:
@@ -156,6 +179,10 @@ class AsyncCollection:
     async def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`AsyncDatabase.search`, in this collection alone."""
         return await self._database.send(calls.search_in(self.name, query, options))
+
+    async def read(self, id: str, reader_language: str, **options: Unpack[ReadOptions]) -> ReadDocument:
+        """As :meth:`AsyncDatabase.read`, of a document of this collection."""
+        return await self._database.read(self.name, id, reader_language, **options)
 
     async def change(self, *, if_match: int | None = None, **changes: Any) -> CollectionInfo:
         """Change the collection; ``changes`` as in ``PATCH /v1/collections/{name}``.

@@ -15,6 +15,8 @@ from dragoman.door.records import (
     Document,
     DocumentPage,
     Imported,
+    PairTranslations,
+    ReadDocument,
     Statistics,
     TableInfo,
     Term,
@@ -28,6 +30,8 @@ T = TypeVar("T")
 Name = Literal[
     "search",
     "ask",
+    "read",
+    "lookup",
     "rank",
     "translate",
     "tag",
@@ -158,7 +162,7 @@ class CollectionSearchOptions(TypedDict, total=False):
     syntax: Literal["text", "simple"]
     untranslated: Literal["literal", "error"]
     gloss: bool
-    explain: bool
+    explain: bool | Mapping[str, bool]
     translate_snippets: bool
     query_id: str
 
@@ -167,6 +171,14 @@ class SearchOptions(CollectionSearchOptions, total=False):
     """What a search may say, as in ``POST /v1/search``."""
 
     collections: Sequence[str]
+
+
+class ReadOptions(TypedDict, total=False):
+    """What a reading may say, as in ``POST /v1/read``."""
+
+    query: str
+    query_language: str
+    tables: Sequence[str]
 
 
 class RankOptions(TypedDict, total=False):
@@ -199,6 +211,16 @@ def ask(question: str, options: Mapping[str, Any]) -> Call[Answers]:
 
 def judge(statement: str, options: Mapping[str, Any]) -> Call[Judgement]:
     return Call("ask", fields={"statement": statement, **options}, read=lambda answer: read(Judgement, answer))
+
+
+def read_document(collection: str, id: str, reader_language: str, options: Mapping[str, Any]) -> Call[ReadDocument]:
+    fields = {"collection": collection, "id": id, "reader_language": reader_language, **options}
+    return Call("read", fields=fields, read=lambda answer: read(ReadDocument, answer))
+
+
+def lookup(term: str, source: str, target: str) -> Call[PairTranslations]:
+    fields = {"term": term, "source": source, "target": target}
+    return Call("lookup", fields=fields, read=lambda answer: read(PairTranslations, answer))
 
 
 def rank(query: str, documents: Iterable[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:

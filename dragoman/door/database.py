@@ -9,10 +9,20 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
 
 from dragoman.door import calls
-from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, SearchOptions
+from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, ReadOptions, SearchOptions
 from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.progress import show_progress
-from dragoman.door.records import CollectionInfo, Document, Imported, Statistics, TableInfo, Term, Uploaded
+from dragoman.door.records import (
+    CollectionInfo,
+    Document,
+    Imported,
+    PairTranslations,
+    ReadDocument,
+    Statistics,
+    TableInfo,
+    Term,
+    Uploaded,
+)
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
 from dragoman.files.atomic import atomic_file
@@ -126,6 +136,17 @@ class Database:
         """Whether a ``context``, or documents, say that a statement is true; ``options`` as in ``POST /v1/qa``."""
         return self.send(calls.judge(statement, options))
 
+    def read(self, collection: str, id: str, reader_language: str, **options: Unpack[ReadOptions]) -> ReadDocument:
+        """A whole document with all matches of a ``query``, sentences, and glosses in the reader's language.
+
+        ``options``: ``query``, ``query_language``, ``tables``, as in ``POST /v1/read``.
+        """
+        return self.send(calls.read_document(collection, id, reader_language, options))
+
+    def lookup(self, term: str, source: str, target: str) -> PairTranslations:
+        """What every table between two languages has for a term of ``source``, active or not; active ones first."""
+        return self.send(calls.lookup(term, source, target))
+
     def rank(
         self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Unpack[RankOptions]
     ) -> list[Ranked]:
@@ -228,6 +249,10 @@ class Collection:
     def search(self, query: str, **options: Unpack[CollectionSearchOptions]) -> SearchResults:
         """As :meth:`Database.search`, in this collection alone."""
         return self._database.send(calls.search_in(self.name, query, options))
+
+    def read(self, id: str, reader_language: str, **options: Unpack[ReadOptions]) -> ReadDocument:
+        """As :meth:`Database.read`, of a document of this collection."""
+        return self._database.read(self.name, id, reader_language, **options)
 
     def wait(self, seconds: float | None = None, *, progress: bool | None = None) -> CollectionInfo:
         """Wait until every document has its embedding, so that searches are ``hybrid``; at once where it gets none.

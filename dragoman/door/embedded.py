@@ -6,7 +6,7 @@ import atexit
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
@@ -38,16 +38,17 @@ from dragoman.service.collections.schemas import (
     StatisticsBody,
 )
 from dragoman.service.qa.schemas import QaRequest
+from dragoman.service.read.schemas import ReadRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
-from dragoman.service.tables.bodies import term_body, uploaded_body
+from dragoman.service.tables.bodies import pair_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.library import Library
-from dragoman.store.validation import check_parameters, describe
+from dragoman.store.validation import LanguageCode, check_parameters, describe
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=BaseModel)
@@ -83,6 +84,8 @@ class Embedded:
         self._answers: dict[Name, Callable[[Call[Any]], Any]] = {
             "search": self._search,
             "ask": self._ask,
+            "read": self._read,
+            "lookup": self._lookup,
             "rank": self._rank,
             "translate": self._translate,
             "tag": self._tag,
@@ -150,14 +153,32 @@ class Embedded:
 
     def _search(self, call: Call[Any]) -> Any:
         request = self._body(SearchRequest, call)
-        if not self._background and request.method is None:
-            keys = [info.key for info in self._library.collections.chosen(request.collections)]
-            with suppress(Unavailable):  # then the default is a method without embeddings
-                self._library.dense.open_present(keys)
+        if request.method is None:
+            self._open_embeddings(request.collections)
         return fields_of(self._library.search.search(request.as_query(), uuid4().hex))
 
     def _ask(self, call: Call[Any]) -> Any:
         return fields_of(self._library.qa.answer(self._body(QaRequest, call).as_query(), uuid4().hex))
+
+    def _open_embeddings(self, collections: Sequence[str] | None) -> None:
+        """Open what embeddings there are, which nothing else does without the work in the background."""
+        if not self._background:
+            keys = [info.key for info in self._library.collections.chosen(collections)]
+            with suppress(Unavailable):  # then the default is a method without embeddings
+                self._library.dense.open_present(keys)
+
+    def _read(self, call: Call[Any]) -> Any:
+        request = self._body(ReadRequest, call)
+        if request.query is not None:
+            self._open_embeddings([self._library.collections.get(request.collection).name])
+        return fields_of(self._library.reading.read(request.as_query(), uuid4().hex))
+
+    def _lookup(self, call: Call[Any]) -> Any:
+        term, source, target = _read_fields(
+            (_TERM, call.fields["term"], "query", "term"),
+            *((_LANGUAGE, call.fields[name], "query", name) for name in ("source", "target")),
+        )
+        return _dump(pair_body(self._library.tables.browse.look_up_all(term, source, target)))
 
     def _rank(self, call: Call[Any]) -> Any:
         body = self._body(RerankV1, call)
@@ -325,6 +346,7 @@ _UPLOAD = TypeAdapter(UploadParameters)
 _LIST = TypeAdapter(ListParameters)
 _EXPORT = TypeAdapter(FilterParameters)
 _TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
+_LANGUAGE: TypeAdapter[str] = TypeAdapter(LanguageCode)
 _VERSION: TypeAdapter[int] = TypeAdapter(VersionNumber)
 _OPTIONAL_VERSION: TypeAdapter[int | None] = TypeAdapter(VersionNumber | None)
 

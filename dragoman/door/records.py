@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from dragoman.door.results import Degraded, Highlight, Query, Translation
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -154,6 +156,27 @@ class TermTranslation:
 
 
 @dataclass(frozen=True, slots=True)
+class TableTranslations:
+    """What one table of a pair of languages has for a term: the active version, or else the newest."""
+
+    name: str
+    version: int
+    active: bool
+    kind: str
+    translations: list[TermTranslation]
+    matched: list[str] = field(default_factory=list)
+    translations_total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PairTranslations:
+    """What all tables between two languages have for a term: the active ones first, then the others, each by name."""
+
+    tables: list[TableTranslations]
+    degraded: list[Degraded] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """A term in a table version, and its translations, the most probable first."""
 
@@ -164,3 +187,48 @@ class Term:
     translations: list[TermTranslation]
     matched: list[str] = field(default_factory=list)
     translations_total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GlossTranslation:
+    """A translation of a document's word, and the version of a table that has it."""
+
+    term: str
+    probability: float
+    """P(translation | word)"""
+    table: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class WordGloss:
+    """A content word ``document[field][start:end]`` and its best translations into the reader's language."""
+
+    field: str
+    start: int
+    end: int
+    translations: list[GlossTranslation]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence ``document[field][start:end]``."""
+
+    field: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A whole document with all matches of a query, glosses and sentences."""
+
+    request_id: str
+    document: Document
+    highlights: list[Highlight]
+    gloss: list[WordGloss]
+    sentences: list[Sentence]
+    query: Query | None = None
+    translation: Translation | None = None
+    degraded: list[Degraded] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)

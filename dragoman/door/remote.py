@@ -35,6 +35,8 @@ class Route:
 ROUTES: dict[Name, Route] = {
     "search": Route("POST", "/v1/search"),
     "ask": Route("POST", "/v1/qa"),
+    "read": Route("POST", "/v1/read"),
+    "lookup": Route("GET", "/v1/lookup", True),
     "rank": Route("POST", "/v1/rerank"),
     "translate": Route("POST", "/v1/translate"),
     "tag": Route("POST", "/v1/tag"),

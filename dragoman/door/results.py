@@ -77,6 +77,35 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryWord:
+    """A word of a query."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionWord:
+    """A word of a document that is linked with a word of the query."""
+
+    field: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """How tables link a query and a document: ``weights`` has a row a query word, a column a document word."""
+
+    direction: str
+    query_words: list[QueryWord]
+    document_words: list[AttentionWord]
+    weights: list[list[float]]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A document that a search returns."""
 
@@ -96,6 +125,7 @@ class Hit:
     snippet_translation: str | None = None
     contributions: list[Contribution] | None = None
     fusion: dict[str, Any] | None = None
+    attention: Attention | None = None
 
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.title)}</b> · " if self.title else ""

@@ -253,10 +253,14 @@ def _batch_end(session: Session, chosen: Sequence[ColumnElement[bool]]) -> int:
     return last
 
 
-def pins(versions: Sequence[ActiveVersion]) -> list[dict[str, Any]]:
-    """The table versions of a job in their stored form."""
-    ordered = sorted(versions, key=lambda pinned: pinned.name)
-    return [{"id": version.id, "name": version.name, "version": version.version} for version in ordered]
+def pins(active: Sequence[ActiveVersion], named: Sequence[ActiveVersion]) -> list[dict[str, Any]]:
+    """The table versions of a job in their stored form; the ``named`` ones are for lines that name them alone."""
+    stored = [_pin(version) for version in active] + [_pin(version) | {"named": True} for version in named]
+    return sorted(stored, key=lambda pin: (pin["name"], pin["version"]))
+
+
+def _pin(version: ActiveVersion) -> dict[str, Any]:
+    return {"id": version.id, "name": version.name, "version": version.version}
 
 
 def _visible(session: Session, id: str, key_id: str | None = None, *, lock: bool = False) -> Job:

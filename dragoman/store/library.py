@@ -22,6 +22,7 @@ from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.question_answering import QuestionAnswering
 from dragoman.engine.query import language
+from dragoman.engine.read.reading import Reading
 from dragoman.engine.rerank.request import RerankRequests
 from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.dense_stage import DenseStage
@@ -126,6 +127,9 @@ class Library:
                 NameFinder(self.models, settings),
                 EntityStage(self.source),
                 shared_secret(self.store, "cursors"),
+            )
+            self.reading = Reading(
+                self.collections, self.search, self.tables.registry, analysis, settings, self.metrics
             )
             self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
             self._opened = opened.pop_all()

@@ -73,6 +73,28 @@ def test_a_search_has_hits_with_evidence_that_print_and_become_a_frame(db: Datab
     assert frame.loc[0, "id"] == "1" and list(frame.columns)[:3] == ["rank", "score", "id"]
 
 
+def test_a_document_is_read_and_a_term_looked_up_in_all_tables(db: Database) -> None:
+    document = db.collection("news").read("1", "en", query="superconductivity", query_language="en")
+    assert document.document == db.collection("news").get("1")
+    (highlight,) = (highlight for highlight in document.highlights if highlight.match == "table")
+    assert (highlight.document_term, highlight.table) == ("Supraleitung", "mine")
+    (gloss,) = document.gloss
+    assert (gloss.start, gloss.end) == (highlight.start, highlight.end)
+    assert [(word.term, word.table, word.version) for word in gloss.translations] == [("superconductivity", "mine", 1)]
+    assert [(sentence.field, sentence.start, sentence.end) for sentence in document.sentences] == [
+        ("title", 0, 6), ("text", 0, 38),
+    ]  # fmt: skip
+    found = db.lookup("dog", "en", "de")
+    (table,) = (table for table in found.tables if table.name == "mine")
+    assert (table.version, table.active, {word.term for word in table.translations}) == (1, True, {"Hund", "Köter"})
+    assert found.degraded == []
+    with pytest.raises(InvalidRequest, match="target: must be another language"):
+        db.lookup("dog", "en", "en")
+    hit = db.search("dog", explain={"attention": True}, method="psq", collections=["news"], tables=["mine@1"])[0]
+    assert hit.attention is not None
+    assert [(word.field, word.text) for word in hit.attention.document_words] == [("text", "Hund")]
+
+
 def test_options_are_those_of_the_http_api_and_faults_are_its_errors(db: Database) -> None:
     hit = db.search("dog", explain=True, gloss=True, method="psq", collections=["news"])[0]
     assert hit.contributions and hit.contributions[0].query_term == "dog"

@@ -18,7 +18,7 @@ from dragoman.engine.query.readers import readers_of
 from dragoman.engine.query.response import TableUsed
 from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.settings import Settings
-from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_detectable
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.ranking.about import sigmoid
 
@@ -110,8 +110,7 @@ class RerankRequests:
             ServiceError: see :meth:`Scoring.begin`.
         """
         _check(self._settings, request, texts)
-        snapshot = snapshot or self._tables.snapshot
-        check_active(request.tables or (), snapshot)
+        snapshot = self._tables.include(snapshot or self._tables.snapshot, request.tables or ())
         if request.query_language is None or request.document_language is None:
             check_detectable(snapshot, [request.document_language] if request.document_language else [])
         readers = readers_of(request.reader_languages, self._settings.search.readers)

@@ -14,12 +14,12 @@ from dragoman.engine.core.priority import in_background
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores, Scoring, SpannedText
 from dragoman.engine.query.analysed_text import AnalysedText
-from dragoman.engine.query.links import lexical_links, linked_words
+from dragoman.engine.rerank.references import make_references, readable_part, words_of
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.lexicon.text.tokens import PART, Analysis, Token
+from dragoman.lexicon.text.tokens import Analysis
 from dragoman.ranking.about import RerankerAbout
-from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
-from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS, readable
+from dragoman.ranking.attention import NO_LINKS, Words
+from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS
 
 _LEAST_SECONDS = 0.001
 _MOST_SECONDS = 60.0
@@ -79,7 +79,7 @@ class Reranking:
         until = time.monotonic() + seconds
         about = self._scoring.about(cancelled, seconds)
         self._scoring.admit(len(documents), seconds)
-        shorter = [_readable(document) for document in documents]
+        shorter = [readable_part(document) for document in documents]
         words_of_documents = _words_of(shorter, until, cancelled)
         request = self._request(query, shorter, words_of_documents, snapshot, about)
         pending = self._scoring.begin(request, max(_LEAST_SECONDS, until - time.monotonic()))
@@ -96,26 +96,12 @@ class Reranking:
         snapshot: Snapshot,
         about: RerankerAbout,
     ) -> ScoreRequest:
-        language, tokens = query.language, query.tokens[:QUERY_WORDS]
-        terms: dict[str, set[str]] = {}
-        for document, words in zip(documents, words_of_documents, strict=True):
-            document_terms = terms.setdefault(document.language, set())
-            document_terms.update(filter(None, words.terms), *words.further.values())
-        references: dict[str, TranslationReference] = {}
-        for target, document_terms in terms.items():
-            if in_background() and (missing := snapshot.missing(language, target)) is not None:
+        for target in {document.language for document in documents}:
+            if in_background() and (missing := snapshot.missing(query.language, target)) is not None:
                 raise Unavailable(f"a required table cannot be served now: {missing}")
-            view = snapshot.view(language, target)
-            words_linked = linked_words(query.text, tokens, language, view)
-            references[target] = TranslationReference(
-                _words(words_linked),
-                view.analysed if view is not None else None,
-                direction=about.direction,
-                glossaries=view.glossaries if view is not None else frozenset(),
-                extra=lexical_links(words_linked, target, view, self._analysis, document_terms)
-                if target != language
-                else None,
-            )
+        languages = (document.language for document in documents)
+        read = zip(languages, words_of_documents, strict=True)
+        references = make_references(query, read, snapshot, about.direction, self._analysis)
         most = _links_of_one(len(documents))
         links = [
             NO_LINKS if about.placebo else references[document.language].links(words, most)
@@ -125,7 +111,7 @@ class Reranking:
             SpannedText(document.text, words.spans)
             for document, words in zip(documents, words_of_documents, strict=True)
         ]
-        return ScoreRequest(SpannedText(query.text, _words(tokens).spans), texts, links)
+        return ScoreRequest(SpannedText(query.text, words_of(query.tokens[:QUERY_WORDS]).spans), texts, links)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
@@ -137,12 +123,6 @@ def _links_of_one(documents: int) -> int:
     return min(LINKS_OF_DOCUMENT, LINKS // max(1, documents))
 
 
-def _readable(document: AnalysedText) -> AnalysedText:
-    """A document, or as much of a very long one as is read."""
-    text = readable(document.text)
-    return document if len(text) == len(document.text) else replace(document, text=text)
-
-
 def _words_of(documents: Sequence[AnalysedText], until: float, cancelled: Cancelled | None) -> list[Words]:
     words_of_documents = []
     for document in check_each(documents):
@@ -150,7 +130,7 @@ def _words_of(documents: Sequence[AnalysedText], until: float, cancelled: Cancel
             raise Unavailable("the documents were not analysed in time")
         if cancelled is not None and cancelled():
             raise ClientDisconnected("the client disconnected")
-        words_of_documents.append(_words(document.tokens))
+        words_of_documents.append(words_of(document.tokens))
     return words_of_documents
 
 
@@ -163,12 +143,3 @@ def _validate_scores(scores: Scores, linked: RerankerAbout, cut: set[int]) -> Sc
     if (scores.about.direction, scores.about.placebo) != (linked.direction, linked.placebo):
         raise Unavailable("the worker now has a model that reads tables differently; try again")
     return replace(scores, truncated=sorted(cut.union(scores.truncated)))
-
-
-def _words(tokens: Sequence[Token]) -> Words:
-    further = {
-        place: tuple(term.removeprefix(PART) for term in token.further)
-        for place, token in enumerate(tokens)
-        if token.further
-    }
-    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens], further)

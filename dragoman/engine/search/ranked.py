@@ -34,6 +34,7 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.queries import PreparedQuery
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Token
+from dragoman.ranking.attention import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ class Retrieval:
     collections: Sequence[CollectionInfo]
     room: Room
     """What the answer may hold."""
+    available: Snapshot = field(default_factory=Snapshot)
+    """The tables for queries in any language, with the versions that the request names."""
     cancelled: Cancelled | None = None
     language_probability: float = 1.0
     """How sure the query's language is."""
@@ -176,6 +179,8 @@ class Retrieval:
     """The cursor to the next page; None if there is none."""
     reranked: RerankUsed | None = None
     """How the documents were reranked; None if they were not."""
+    direction: Direction = "mean"
+    """What the weights of links are: as the reranker reads the tables, if it ran."""
     ranked_by: Method | None = None
     """The method that made the scores: of a hybrid search, the other one where one ranking was unavailable."""
     degraded: list[Degraded] = field(default_factory=list)

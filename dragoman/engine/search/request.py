@@ -60,4 +60,6 @@ class SearchQuery:
     """What hits have of documents' metadata: dotted paths; None: all of it."""
     gloss: bool = False
     explain: bool = False
+    attention: bool = False
+    """Whether hits have their attention; only where they are explained."""
     translate_snippets: bool = False

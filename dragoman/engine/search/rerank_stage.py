@@ -121,6 +121,7 @@ class RerankStage:
         computing = max(0.0, self._budget - (time.monotonic() - started)) if limited else math.inf
         scores = pending.result(until, retrieval.cancelled, computing)
         _check_name(options, scores.about.name)
+        retrieval.direction = scores.about.direction
         retrieval.reranked = RerankUsed(depth=len(chosen) if automatic else options.depth, model=scores.about.name)
         _reorder(retrieval, chosen, scores, self._joining(retrieval, scores.about))
         beginnings = {index for index, document in enumerate(chosen) if not document.stored.complete}

@@ -139,6 +139,42 @@ class FacetCount(Answer):
 
 
 @dataclass(slots=True, kw_only=True)
+class QueryWord(Answer):
+    """A word ``query[start:end]`` of the query, in code points."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True, kw_only=True)
+class AttentionWord(Answer):
+    """A word ``document[field][start:end]``, in code points of that field as in a highlight."""
+
+    field: TextField
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Attention(Answer):
+    """How the tables link the words of the query with those of the document: T of the reranker's attention matrix."""
+
+    direction: Literal["forward", "backward", "mean"]
+    """What a weight is: P(document word | query word), P(query word | document word), or their mean. It is that of
+    the reranker where it ran, else the mean."""
+    query_words: list[QueryWord]
+    """All words of the query; a word that is not searched has a row of zeros."""
+    document_words: list[AttentionWord]
+    """The words that are linked with a word of the query, of the title and then the text, up to where a reranker reads.
+    All others have columns of zeros, and are left out."""
+    weights: list[list[float]]
+    """A row for each word of the query, a column for each of the document: 1 for the same word on both sides, the
+    likeness of words that no table has and that sound alike, 0 without a link."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Hit(Answer):
     """A document found."""
 
@@ -183,6 +219,8 @@ class Hit(Answer):
     scores.first_stage, or fusion.bm25.score for hybrid; empty for dense."""
     fusion: Fusion | None = field(default_factory=left_out)
     """Only if explained, for hybrid."""
+    attention: Attention | None = field(default_factory=left_out)
+    """Only if requested; null where there was no time or no room for it, see `degraded` and `truncated`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,6 +245,8 @@ class Timings(Answer):
     late: float | None = field(default_factory=left_out)
     """Late interaction, if it ran; after first_stage."""
     gloss: float | None = field(default_factory=left_out)
+    """Only if requested."""
+    attention: float | None = field(default_factory=left_out)
     """Only if requested."""
     translate_snippets: float | None = field(default_factory=left_out)
     """Only if requested."""

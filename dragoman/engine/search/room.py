@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dragoman.engine.search.response import Contribution, Entity, Gloss, Highlight
+from dragoman.engine.search.response import AttentionWord, Contribution, Entity, Gloss, Highlight, QueryWord
 
 T = TypeVar("T")
 
@@ -90,6 +90,16 @@ def contribution_size(contribution: Contribution) -> int:
 def gloss_size(gloss: Gloss) -> int:
     """The bytes of the gloss of a word."""
     return 80 + sum(3 + _bytes(translation) for translation in gloss.translations)
+
+
+def query_word_size(word: QueryWord) -> int:
+    """The bytes of a word of the query in an attention matrix, with its brackets of a row."""
+    return 50 + _bytes(word.text)
+
+
+def attention_size(word: AttentionWord, weights: Sequence[float]) -> int:
+    """The bytes of a column of an attention matrix, with the word that it is of."""
+    return 80 + _bytes(word.text) + sum(1 + len(repr(weight)) for weight in weights)
 
 
 def entity_size(entity: Entity) -> int:

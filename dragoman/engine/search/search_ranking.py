@@ -25,7 +25,7 @@ from dragoman.engine.search.first_stage import STAGE as BM25_STAGE
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.late import DEPTH as LATE_DEPTH
 from dragoman.engine.search.late import reorder
-from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.ranked import Retrieval, StageScore
 from dragoman.engine.search.response import Total
 from dragoman.engine.settings import Settings
 from dragoman.indexes.fusion import RRF_K, convex, rrf
@@ -73,6 +73,30 @@ class SearchRanking:
         else:
             self._first_stage.rank(retrieval, method, k)
         del retrieval.documents[k:]
+
+    def match(self, retrieval: Retrieval) -> None:
+        """How the query matches the documents of a retrieval, which are there already, by the method of the request.
+
+        What cannot be looked up now is named in ``degraded``.
+        """
+        try:
+            self._first_stage.find(retrieval, "psq", 1)
+        except Unavailable as fault:
+            reason = f"no word of the query was looked for: {fault}"
+            retrieval.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
+        if retrieval.request.method != "hybrid":
+            return
+        try:
+            with optional():
+                self._dense.find(retrieval, 1)
+        except (ClientDisconnected, DeadlinePassed, WorkCancelled):
+            raise
+        except Exception as fault:
+            retrieval.degraded.append(_without_dense(fault, "what is near to the query is not shown"))
+            return
+        for document in retrieval.documents:
+            document.bm25, document.dense = StageScore(0.0, 0.0), StageScore(0.0, 0.0, 1)
+        self.add_passages(retrieval)
 
     def _hybrid(self, retrieval: Retrieval, k: int) -> None:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
@@ -160,13 +184,13 @@ def _total(candidates: int, retrieval: Retrieval) -> Total:
     return Total(value=candidates, relation="eq") if counted else Total(value=MOST_RANKED, relation="gte")
 
 
-def _without_dense(fault: Exception) -> Degraded:
+def _without_dense(fault: Exception, effect: str = "hits are ranked by BM25 alone") -> Degraded:
     if isinstance(fault, ServiceError):
         reason, cause = str(fault), fault.error_type
     else:
         logger.error("dense search failed", exc_info=fault)
         reason, cause = "the encoder failed", ServiceError.error_type
-    return Degraded.of(STAGE, f"hits are ranked by BM25 alone: {reason}", cause)
+    return Degraded.of(STAGE, f"{effect}: {reason}", cause)
 
 
 def _by_scores(retrieval: Retrieval, candidates: Candidates, weight: float) -> NDArray[np.float64]:

@@ -33,20 +33,21 @@ from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.search.entity_stage import EntityStage
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.listing.lister import Lister
+from dragoman.engine.search.listing.options import read_list_options
 from dragoman.engine.search.listing.pages import Cursors, check_page
-from dragoman.engine.search.listing.wishes import read_wishes
 from dragoman.engine.search.name_finder import NameFinder
-from dragoman.engine.search.ranked import Position, Retrieval
+from dragoman.engine.search.ranked import Position, RankedDocument, Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
 from dragoman.engine.search.search_ranking import MOST_RANKED, SearchRanking
+from dragoman.engine.search.shown.attention import add_attention
 from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.shown.hits import add_hits
 from dragoman.engine.search.suggestions import other_readings
 from dragoman.engine.settings import Settings
-from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_detectable
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -116,10 +117,9 @@ class Search:
             Unavailable: none of the collections can be searched now, dense search is not possible, or snippets are to
                 be translated and there is no translator.
         """
-        snapshot = snapshot or self._registry.snapshot
         with self._traffic.live():
             retrieval = self.retrieve(request, cancelled, snapshot)
-            suggestions = self._suggestions_in_time(retrieval, snapshot)
+            suggestions = self._suggestions_in_time(retrieval)
             said = retrieval.translations, retrieval.names, retrieval.truncated, retrieval.wishes
             translation = describe(retrieval.query, *said)
         response = SearchResponse(
@@ -153,10 +153,32 @@ class Search:
             self._entities.add(retrieval)
             if retrieval.request.gloss:
                 self._gloss(retrieval)
+            if retrieval.request.attention:
+                before = len(retrieval.degraded)
+                add_attention(retrieval, self._analysis)
+                self._metrics.count_degraded(retrieval.degraded[before:])
             retrieval.truncated += retrieval.room.messages()
             if retrieval.request.translate_snippets:
                 with retrieval.stage("translate_snippets"):
                     self._translate_snippets(retrieval)
+        return retrieval
+
+    def match(
+        self,
+        request: SearchQuery,
+        document: RankedDocument,
+        cancelled: Cancelled | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> Retrieval:
+        """A search of the collection of one document, with what matches that document; nothing is ranked.
+
+        Raises:
+            ServiceError: the request cannot be understood, as that of :meth:`search`.
+        """
+        with self._traffic.live(), self._begin(request, cancelled, snapshot) as retrieval:
+            retrieval.truncated[:0] = _cut_words(retrieval.query)
+            retrieval.documents = [document]
+            self._ranking.match(retrieval)
         return retrieval
 
     def run(self, request: SearchQuery, cancelled: Cancelled | None = None) -> Run:
@@ -260,7 +282,8 @@ class Search:
         started: float,
     ) -> Retrieval:
         """The query in its language, given or detected, and the tables that are used for it."""
-        check_active(request.tables or (), snapshot)
+        snapshot = self._registry.include(snapshot, request.tables or ())
+        available = snapshot
         languages = {language for collection in collections for language in collection.languages}
         detection = self._language(request, languages, snapshot)
         language = detection.language
@@ -277,6 +300,7 @@ class Search:
             snapshot,
             collections,
             Room(self._settings.search.answer_bytes),
+            available,
             cancelled,
             detection.probability,
             offset=request.offset,
@@ -299,7 +323,7 @@ class Search:
     def _rank(self, retrieval: Retrieval, *, read: bool) -> None:
         """Rank the documents of a page, and read them from the database, once, if ``read`` or if they are reranked."""
         request, start = retrieval.request, retrieval.offset
-        wishes = read_wishes(request)
+        listed = read_list_options(request)
         self._entities.limit(retrieval)
         if retrieval.languages - {retrieval.query.language} and self._names.is_needed(request):
             with span("names"):
@@ -307,17 +331,17 @@ class Search:
         self._first_stage.limit(retrieval)
         retrieval.seconds["translate"] = time.perf_counter() - retrieval.started
         end = start + request.top_k
-        options = None if wishes.order else self._rerank.options(request)
-        by_candidates = wishes.any and (request.method in MODEL_METHODS or wishes.collapse is not None)
+        options = None if listed.order else self._rerank.options(request)
+        by_candidates = listed.any and (request.method in MODEL_METHODS or listed.collapse is not None)
         deepest = MOST_RANKED if by_candidates else end if options is None else max(end, options.depth)
         self._ranking.rank(retrieval, deepest)
-        self._lister.list(retrieval, wishes, deepest)
+        self._lister.list(retrieval, listed, deepest)
         if options is not None:
             self._read_documents(retrieval, options.depth)
             self._rerank.rerank(retrieval, options)
-        if wishes.collapse is not None:
-            self._lister.collapse(retrieval, wishes.collapse)
-        reachable = min(MOST_RANKED, retrieval.total.value if wishes.collapse is None else len(retrieval.documents))
+        if listed.collapse is not None:
+            self._lister.collapse(retrieval, listed.collapse)
+        reachable = min(MOST_RANKED, retrieval.total.value if listed.collapse is None else len(retrieval.documents))
         retrieval.documents = retrieval.documents[start:end]
         if end < reachable:
             depth = retrieval.rerank_depth if retrieval.reranked is not None else 0
@@ -379,16 +403,16 @@ class Search:
         self._metrics.count_degraded([late])
         retrieval.degraded.append(late)
 
-    def _suggestions_in_time(self, retrieval: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+    def _suggestions_in_time(self, retrieval: Retrieval) -> list[Suggestion]:
         try:
             with optional():
-                return self._suggestions(retrieval, snapshot)
+                return self._suggestions(retrieval)
         except Unavailable as fault:
             self._late(retrieval, "suggestions", "the query was not read as one in another language", fault)
             return []
 
-    def _suggestions(self, retrieval: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
-        request = retrieval.request
+    def _suggestions(self, retrieval: Retrieval) -> list[Suggestion]:
+        request, snapshot = retrieval.request, retrieval.available
         if request.method in ("none", "dense") or retrieval.filters or retrieval.collection_rankings:
             return []
         targets = retrieval.languages
@@ -419,7 +443,7 @@ class Search:
         if request.top_k > settings.search.top_k_max:
             raise InvalidRequest(f"top_k: must be at most {settings.search.top_k_max}")
         check_page(request)
-        read_wishes(request)
+        read_list_options(request)
         if request.rerank and request.rerank.depth > settings.search.rerank_depth_max:
             raise InvalidRequest(f"rerank.depth: must be at most {settings.search.rerank_depth_max}")
         for field, names in (("collections", request.collections), ("tables", request.tables)):

@@ -100,6 +100,10 @@ class TermLookup:
                 return replace(answer, entries=forms.translations(matched), matched=matched)
         return answers[0]
 
+    def find_exactly(self, version: ActiveVersion, side: Table, term: str) -> Lookup:
+        """The entries of a term itself on a side of a version, folded; empty if it lacks the term."""
+        return _exact(side, term, version.version)
+
     def _forms(self, version: ActiveVersion, side: Table) -> Forms:
         analysis = self._analysis(side.source)
         key = (version.id, version.checksum, side.source, analysis.fingerprint)

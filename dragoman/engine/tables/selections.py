@@ -21,6 +21,8 @@ class _Selection:
     """In both directions."""
     size: int
     """Of its files, bytes."""
+    by_version: bool
+    """Whether a request named a version of it, so that it is used whether it is active or not."""
 
 
 class Selections:
@@ -39,11 +41,16 @@ class Selections:
         self._most_bytes = most_bytes
         self._forgotten = forgotten
         self._selections: dict[str, _Selection] = {}
+        self._ready: frozenset[int] | None = None
+        """The ids of all versions that there are; None before that is known."""
         self._lock = Lock()
         self._compiling = Lock()
 
-    def views(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> tuple[View, View]:
+    def views(self, pair: Pair, members: tuple[ActiveVersion, ...], by_version: bool = False) -> tuple[View, View]:
         """The merged view of some versions of one pair, in both directions; compiled now unless it is kept.
+
+        That of a version which is deleted meanwhile is compiled for this request alone. ``by_version`` says that
+        versions were named by number: it is kept though they are not active.
 
         Raises:
             DeadlinePassed: compiling it, or what others compile before it, takes too long.
@@ -53,19 +60,25 @@ class Selections:
             return selection.views
         self._enter()
         try:
-            selection = self._touch(key) or self._compile(pair, members)
+            selection = self._touch(key) or self._compile(pair, members, by_version)
             with self._lock:
                 self._selections[key] = selection
+                if self._is_deleted(members):
+                    self._forget(key)
                 self._limit()
         finally:
             self._compiling.release()
         return selection.views
 
-    def keep_only(self, versions: Collection[ActiveVersion]) -> None:
-        """Let go of the views of any other version, and delete all files that no kept view has."""
+    def keep_only(self, ready: Collection[ActiveVersion], active: Collection[ActiveVersion]) -> None:
+        """Let go of the views of versions that are not ``active``, and delete all files that no kept view has.
+
+        Those that were chosen by version stay while all of it is ``ready``.
+        """
         with self._compiling, self._lock:
+            self._ready = frozenset(version.id for version in ready)
             for key, selection in list(self._selections.items()):
-                if not set(versions).issuperset(selection.views[0].members):
+                if not set(ready if selection.by_version else active).issuperset(selection.views[0].members):
                     self._forget(key)
             self._files.keep_only_selected(self._selections)
 
@@ -81,9 +94,12 @@ class Selections:
         while not self._compiling.acquire(timeout=_WAIT_SECONDS):
             deadline.check()
 
-    def _compile(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> _Selection:
+    def _is_deleted(self, members: tuple[ActiveVersion, ...]) -> bool:
+        return self._ready is not None and any(version.id not in self._ready for version in members)
+
+    def _compile(self, pair: Pair, members: tuple[ActiveVersion, ...], by_version: bool) -> _Selection:
         view = self._files.selected_view(pair, members)
-        return _Selection((view, view.inverse()), view.surface.nbytes + view.analysed.nbytes)
+        return _Selection((view, view.inverse()), view.surface.nbytes + view.analysed.nbytes, by_version)
 
     def _limit(self) -> None:
         while len(self._selections) > _MOST or (

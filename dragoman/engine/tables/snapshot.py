@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
 from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import in_background
+from dragoman.engine.tables.choices import Choice, VersionKey, choose_ready, parse_choices
 from dragoman.engine.tables.compiled import CompiledTables, describe_versions
 from dragoman.engine.tables.selections import Selections
 from dragoman.engine.tables.views import ActiveVersion, Pair, Pivots, PivotView, View, route
@@ -97,12 +98,18 @@ class TableRegistry:
         self._previous: dict[Pair, tuple[ActiveVersion, ...]] = {}
         """The members of the views of the snapshot before. Their files are kept, but are not open."""
         self._compiling = Lock()
+        self._ready: Mapping[VersionKey, ActiveVersion] = {}
+        """All versions that there are, active or not."""
         self._selections = Selections(files, selection_bytes, lambda *views: self._snapshot.pivots.forget(*views))
 
     @property
     def snapshot(self) -> Snapshot:
         """The current snapshot. A request reads it once."""
         return self._snapshot
+
+    def find_ready(self, versions: Collection[VersionKey]) -> set[VersionKey]:
+        """Those of some versions that there are, active or not."""
+        return {version for version in versions if version in self._ready}
 
     def prepare(self, versions: Iterable[ActiveVersion], allow_unserved: bool = False) -> Snapshot:
         """The snapshot of these versions, with every view compiled; the current one stays in place.
@@ -138,12 +145,14 @@ class TableRegistry:
         Files of versions that are not ``ready`` are deleted. Files of views are kept for this snapshot and for the
         previous one, which makes a rollback fast.
         """
+        ready = list(ready)
         with self._compiling:
             if snapshot.versions != self._snapshot.versions:
                 self._previous = self._snapshot.members
             self._snapshot = snapshot
+            self._ready = {(version.name, version.version): version for version in ready}
         self.clean(ready)
-        self._selections.keep_only(snapshot.versions)
+        self._selections.keep_only(ready, snapshot.versions)
 
     def clean(self, ready: Iterable[ActiveVersion]) -> None:
         """Delete the files of versions that are not ``ready``, and those of views of neither snapshot."""
@@ -180,12 +189,55 @@ class TableRegistry:
                 unserved[pair] = _note_unserved(members, fault, None)
         return Snapshot(tuple(version for version in ordered if version.pair not in unserved), views, unserved)
 
+    def include(self, snapshot: Snapshot, names: Sequence[str]) -> Snapshot:
+        """The snapshot with the versions that a request names by number, such as ``mine@3``, in place of active ones.
+
+        Between their languages it has the chosen tables alone, compiled where necessary.
+
+        Raises:
+            InvalidRequest: a name is not allowed; the message has its place.
+            NotFound: a table has no such version, or none is active.
+            Unavailable: a table cannot be served now.
+        """
+        choices = parse_choices(names)
+        _check_active(choices, snapshot)
+        present = {(version.name, version.version): version for version in snapshot.versions}
+        named = choose_ready(choices, {**self._ready, **present})  # of a snapshot that is older, too
+        chosen = [version for version in named if version not in snapshot.versions]
+        if not chosen:
+            return snapshot
+        replaced = {version.name for version in chosen}
+        others = (version for version in snapshot.versions if version.name not in replaced)
+        versions = tuple(sorted((*others, *chosen), key=lambda version: version.name))
+        names_chosen = {choice.name for choice in choices}
+        views, unserved = dict(snapshot.views), dict(snapshot.unserved)
+        for pair in {version.pair for version in chosen}:
+            members = tuple(version for version in versions if version.pair == pair and version.name in names_chosen)
+            views[pair], views[pair[::-1]] = self._compile_chosen(pair, members)
+            unserved.pop(pair, None)
+        return Snapshot(versions, views, unserved, snapshot.pivots)
+
+    def _compile_chosen(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> tuple[View, View]:
+        """The views of versions that a request named; see :meth:`Selections.views`.
+
+        Raises:
+            NotFound: one of them was deleted since the request came.
+        """
+        try:
+            return self._selections.views(pair, members, by_version=True)
+        except Unavailable as fault:
+            for version in members:
+                if (version.name, version.version) not in self._ready:
+                    raise NotFound(f"tables: version {version.version} of {version.name!r} was deleted") from fault
+            raise
+
     def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
         """A snapshot of only the tables with these names, for queries in ``source`` and documents in ``targets``.
 
-        A new combination of tables is compiled now.
+        A new combination of tables is compiled now. Versions that ``names`` has are those that the snapshot includes.
         """
-        chosen = tuple(version for version in snapshot.versions if version.name in names)
+        wanted = {name.partition("@")[0] for name in names}
+        chosen = tuple(version for version in snapshot.versions if version.name in wanted)
         views: dict[Pair, View] = {}
         pairs = {pair for version in chosen for pair in (version.pair, version.pair[::-1])}
         for target in targets:
@@ -214,10 +266,10 @@ def _add(views: dict[Pair, View], pair: Pair, view: View) -> None:
     views[pair[1], pair[0]] = view.inverse()
 
 
-def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
+def _check_active(choices: Sequence[Choice], snapshot: Snapshot) -> None:
     """Raise :class:`NotFound` if a name has no active table, :class:`Unavailable` if its table is not served."""
-    for place, name in enumerate(names):
-        if name not in snapshot.names:
+    for place, (name, version) in enumerate(choices):
+        if version is None and name not in snapshot.names:
             for unserved in snapshot.unserved.values():
                 if any(member.name == name for member in unserved.members):
                     raise Unavailable(f"tables[{place}]: cannot be served now: {unserved}")

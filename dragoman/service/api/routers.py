@@ -10,9 +10,11 @@ from dragoman.service.api import health, page
 from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
+from dragoman.service.read.endpoints import router as read
 from dragoman.service.reasoning.endpoints import router as reasoning
 from dragoman.service.rerank.endpoints import router as rerank
 from dragoman.service.search.endpoints import router as search
+from dragoman.service.tables.endpoints import lookup_router
 from dragoman.service.tables.endpoints import router as tables
 from dragoman.service.tagging.endpoints import router as tagging
 from dragoman.service.translation.endpoints import router as translation
@@ -21,9 +23,11 @@ ROUTERS: tuple[APIRouter, ...] = (
     collections,
     aliases,
     tables,
+    lookup_router,
     search,
     rerank,
     qa,
+    read,
     reasoning,
     tagging,
     jobs,

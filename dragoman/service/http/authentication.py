@@ -45,6 +45,8 @@ _NEEDED = {
     "/v2/rerank": (_SEARCH, _SEARCH),
     "/rerank": (_SEARCH, _SEARCH),
     "/v1/translate": (_SEARCH, _SEARCH),
+    "/v1/read": (_SEARCH, _SEARCH),
+    "/v1/lookup": (_READ, _ADMIN),
     "/v1/qa": (_SEARCH, _SEARCH),
     "/v1/reason": (_SEARCH, _SEARCH),
     "/v1/tag": (_SEARCH, _SEARCH),

@@ -88,7 +88,9 @@ class JobBody(BaseModel):
     started_at: datetime | None
     finished_at: datetime | None
     expires_at: datetime = Field(description="Its deadline; the results up to then are kept.")
-    table_versions: list[TableUsed] = Field(description="The table versions used for all its lines.")
+    table_versions: list[TableUsed] = Field(
+        description="The table versions used for all its lines, and those that some of them name."
+    )
 
 
 class JobList(BaseModel):

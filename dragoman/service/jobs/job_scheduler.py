@@ -209,7 +209,7 @@ class JobScheduler:
             self._jobs.finish(id, COMPLETED)
             return False
         snapshot = run.snapshot = run.snapshot or self._tables.snapshot_of(
-            [version["id"] for version in job.table_versions]
+            [version["id"] for version in job.table_versions if not version.get("named")]
         )
         chunk = JobExecutor(
             self._answers,

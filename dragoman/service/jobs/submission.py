@@ -19,6 +19,7 @@ from dragoman.engine.core.errors import Conflict, InvalidRequest, TooLarge, clas
 from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.engine.search.request import Method
 from dragoman.engine.settings import Settings
+from dragoman.engine.tables.choices import VersionKey, versions_named
 from dragoman.engine.tables.views import ActiveVersion
 from dragoman.files.streams import Line, lines, unpack
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
@@ -72,6 +73,8 @@ class JobSubmission:
         self._reached = 0
         self._methods: dict[bytes, Method | None] = {}
         """The method of searches that name none, and of those for questions, by the checksum of their collections."""
+        self._versions: set[VersionKey] = set()
+        """The versions of tables that lines name by number, of those that there are."""
 
     def begin(self) -> None:
         """Make the row of the job.
@@ -111,7 +114,7 @@ class JobSubmission:
             self._store_lines(parts, gzip)
             if not self._total:
                 raise InvalidRequest("the body holds no lines: send one JSON object per line")
-            self._tables.pin(self._publish)
+            self._tables.pin(self._publish, self._versions)
         except Exception as fault:
             error = classify(fault)
             if error is None:
@@ -162,6 +165,8 @@ class JobSubmission:
             request = parse_line(line.content, self._new.type, self._settings.requests.body_depth)
         except LineRejected as fault:
             return row | {"state": FAILED, "custom_id": fault.id, "answer": line_error(str(fault))}
+        if not isinstance(request.request, QaRequest):
+            self._versions |= self._tables.registry.find_ready(versions_named(request.request.tables or ()))
         packed = zlib.compress(self._settle_method(line.content, request.request), 1)
         row |= {"state": PENDING, "custom_id": request.custom_id, "request": packed}
         return row if self._new.type == "rerank" else row | {"ids": run_names(request.request)}
@@ -197,13 +202,13 @@ class JobSubmission:
             session.execute(insert(JobLine), batch.rows)
         self._failed += sum(row["state"] == FAILED for row in batch.rows)
 
-    def _publish(self, versions: Sequence[ActiveVersion]) -> None:
+    def _publish(self, versions: Sequence[ActiveVersion], named: Sequence[ActiveVersion]) -> None:
         values = {
             "status": VALIDATING,
             "fingerprint": self._digest.hexdigest(),
             "total": self._total,
             "failed": self._failed,
-            "table_versions": pins(versions),
+            "table_versions": pins(versions, named),
             "created_at": now(),
         }
         with self._store.write() as session:

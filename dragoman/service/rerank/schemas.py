@@ -53,7 +53,11 @@ class _Rerank(Body):
         " taken for theirs. When left out, DRAGOMAN_READER_LANGUAGES or else the header Accept-Language.",
         examples=[["en"]],
     )
-    tables: Names | None = Field(default=None, description="Active translation tables to use; all when left out.")
+    tables: Names | None = Field(
+        default=None,
+        description="Translation tables to use: `name` for the active version, `name@3` for any that is there. All"
+        " active ones when left out.",
+    )
     raw_scores: StrictBool | None = Field(
         default=False, description="Return logits instead of probabilities, which are their sigmoids."
     )

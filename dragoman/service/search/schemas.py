@@ -18,7 +18,7 @@ from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.query.exact.syntax import LONGEST
 from dragoman.engine.query.exact.wishes import MOST
 from dragoman.engine.search import request
-from dragoman.engine.search.listing.wishes import MOST_FACETS, MOST_SORTED
+from dragoman.engine.search.listing.options import MOST_FACETS, MOST_SORTED
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.indexes.attributes.values import LONGEST_PATH
 from dragoman.store.validation import (
@@ -57,6 +57,26 @@ class FacetField(_Request):
 _Facet = Annotated[
     Annotated[FacetField, Tag("FacetField")] | Annotated[FieldName, Tag("name")],
     Discriminator(lambda facet: "name" if isinstance(facet, str) else "FacetField"),
+]
+
+
+class ExplainOptions(_Request):
+    """What an explanation has beside the contributions."""
+
+    attention: StrictBool = Field(
+        default=False,
+        description="Add to each hit how the tables link the words of the query with its words: the translation"
+        " attention of the reranker, which hits have whether they are reranked or not.",
+    )
+
+
+def _explain_kind(explain: Any) -> str:
+    return "ExplainOptions" if isinstance(explain, dict | ExplainOptions) else "switch"
+
+
+_Explain = Annotated[
+    Annotated[ExplainOptions, Tag("ExplainOptions")] | Annotated[StrictBool, Tag("switch")],
+    Discriminator(_explain_kind),
 ]
 
 
@@ -102,7 +122,9 @@ class SearchRequest(_Request):
         " all searched collections are complete, else psq.",
     )
     tables: Names | None = Field(
-        default=None, description="Active translation tables to use; all of them when left out."
+        default=None,
+        description="Translation tables to use: `name` for the active version, `name@3` for any that is"
+        " there. All active ones when left out.",
     )
     rerank: _Rerank | None = Field(
         default=None,
@@ -184,8 +206,9 @@ class SearchRequest(_Request):
         default=False,
         description="Add to each hit the translations of its words into the query's language, from the active tables.",
     )
-    explain: StrictBool = Field(
-        default=False, description="Add to each hit the contribution of each query term to its score."
+    explain: _Explain = Field(
+        default=False,
+        description="Add to each hit the contribution of each query term to its score; an object says what else.",
     )
     translate_snippets: StrictBool = Field(
         default=False,
@@ -202,6 +225,8 @@ class SearchRequest(_Request):
     def as_query(self) -> SearchQuery:
         """What the engine is asked."""
         asked = {name: getattr(self, name) for name in type(self).model_fields if name != "query_id"}
+        if isinstance(self.explain, ExplainOptions):
+            asked |= {"explain": True, "attention": self.explain.attention}
         options = asked["rerank"]
         if isinstance(options, RerankOptions):
             asked["rerank"] = request.RerankOptions(options.depth, options.model)

@@ -6,16 +6,20 @@ from dragoman.engine.core.numbers import significant
 from dragoman.engine.tables.lookup import Lookup
 from dragoman.lexicon.formats.items import Detected
 from dragoman.service.tables.schemas import (
+    DegradedLookup,
     DetectedLayout,
     EntryBody,
     LineWarning,
+    PairTranslations,
     RejectedLine,
     TablePatched,
+    TableTranslations,
     TableUploaded,
     TermBody,
     Translation,
 )
 from dragoman.store.tables.contents import WrittenEntry
+from dragoman.store.tables.pair_lookup import PairLookup
 from dragoman.store.tables.service import Patched, Upload, Uploaded
 
 
@@ -93,13 +97,40 @@ def term_body(term: str, lookup: Lookup) -> TermBody:
         language=lookup.language,
         version=lookup.version,
         matched=list(lookup.matched),
-        translations=[
-            Translation(
-                term=entry.term,
-                probability=significant(entry.p_forward),
-                inverse_probability=significant(entry.p_backward),
-            )
-            for entry in lookup.entries
-        ],
+        translations=_translations(lookup),
         translations_total=lookup.total,
     )
+
+
+def pair_body(answer: PairLookup) -> PairTranslations:
+    """The translations of a term by all tables."""
+    degraded = []
+    if names := answer.by_word_alone:
+        reason = f"there was no time to look for forms of the term, but only for itself, in {', '.join(names)}"
+        degraded.append(DegradedLookup(stage="lookup", reason=reason))
+    return PairTranslations(
+        tables=[
+            TableTranslations(
+                name=table.version.name,
+                version=table.version.version,
+                active=table.active,
+                kind=table.version.kind,
+                matched=list(table.lookup.matched),
+                translations=_translations(table.lookup),
+                translations_total=table.lookup.total,
+            )
+            for table in answer.tables
+        ],
+        degraded=degraded,
+    )
+
+
+def _translations(lookup: Lookup) -> list[Translation]:
+    return [
+        Translation(
+            term=entry.term,
+            probability=significant(entry.p_forward),
+            inverse_probability=significant(entry.p_backward),
+        )
+        for entry in lookup.entries
+    ]

@@ -11,10 +11,11 @@ from fastapi.responses import StreamingResponse
 from dragoman.service.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
-from dragoman.service.tables.bodies import entry_body, patched_body, term_body, uploaded_body
+from dragoman.service.tables.bodies import entry_body, pair_body, patched_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import (
     ChangedEntry,
     ListedTermBody,
+    PairTranslations,
     TableDiff,
     TableList,
     TablePatch,
@@ -30,8 +31,9 @@ from dragoman.store.tables.contents import ExportFormat
 from dragoman.store.tables.patching import Addition, Patch, Removal
 from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.service import Uploaded
-from dragoman.store.validation import Text
+from dragoman.store.validation import LanguageCode, Text
 
+lookup_router = APIRouter(prefix="/v1/lookup", route_class=StrictRoute, tags=["translation tables"])
 router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
 
 _BODY: dict[str, Any] = {
@@ -216,3 +218,17 @@ async def look_up_term(
     """
     inverse = None if side is None else side == "target"
     return term_body(term, await run_among_few(lambda: runtime.tables.look_up(name, term, version, inverse)))
+
+
+@lookup_router.get("", dependencies=[KNOWN_PARAMETERS])
+async def look_up_in_all(
+    term: Annotated[TermToLookUp, Query(min_length=1, description="A term of the source language.")],
+    source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the term's language.")],
+    target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the translations' language.")],
+    runtime: RuntimeDep,
+) -> PairTranslations:
+    """The translations of a term by every table between two languages, active or not.
+
+    Tables made in the other direction serve too. A term that a table lacks is found by its index terms, as above.
+    """
+    return pair_body(await run_among_few(lambda: runtime.tables.browse.look_up_all(term, source, target)))

@@ -221,6 +221,34 @@ class TableDiff(BaseModel):
     next: str | None = Field(description="The cursor of the next page; null on the last one.")
 
 
+class TableTranslations(BaseModel):
+    """What one table of a pair of languages has for a term."""
+
+    name: str
+    version: int = Field(description="The active version, or else the newest.")
+    active: bool
+    kind: Kind
+    matched: list[str] = Field(
+        description="The table's terms found, as written: the term itself, or those that a search takes for the same."
+    )
+    translations: list[Translation] = Field(description="Most probable first; empty if the table lacks the term.")
+    translations_total: int = Field(description="How many there are: at most 1,000 are shown, of all tables 10,000.")
+
+
+class DegradedLookup(BaseModel):
+    """What was not looked up, and why."""
+
+    stage: str
+    reason: str
+
+
+class PairTranslations(BaseModel):
+    """What all tables between two languages have for a term, whichever direction they were made in."""
+
+    tables: list[TableTranslations] = Field(description="The active ones, then the others, each by name.")
+    degraded: list[DegradedLookup] = Field(description="What there was no time for.")
+
+
 class TermBody(BaseModel):
     """What one table version knows about a term."""
 

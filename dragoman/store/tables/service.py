@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable, classify
 from dragoman.engine.settings import Settings
+from dragoman.engine.tables.choices import VersionKey
 from dragoman.engine.tables.compiled import CompiledTables, content_checksum
 from dragoman.engine.tables.lookup import Lookup, TermLookup
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
@@ -179,10 +180,16 @@ class Tables:
                 self._switch(ready, others, lambda: self._store.deactivate(chosen[0].id))
         return self.get(name)
 
-    def pin(self, commit: Callable[[Sequence[ActiveVersion]], T]) -> T:
-        """Call ``commit`` with the active versions, to pin them before any can be deleted."""
+    def pin(
+        self,
+        commit: Callable[[Sequence[ActiveVersion], Sequence[ActiveVersion]], T],
+        named: Collection[VersionKey] = (),
+    ) -> T:
+        """Call ``commit`` with the active versions and the other ones of ``named``, before any can be deleted."""
         with self._publishing:
-            return commit(self._store.ready()[1])
+            ready, active = self._store.ready()
+            others = [version for version in ready if version not in active]
+            return commit(active, [version for version in others if (version.name, version.version) in named])
 
     def snapshot_of(self, ids: Collection[int]) -> Snapshot:
         """The snapshot of pinned versions, by their row ids.

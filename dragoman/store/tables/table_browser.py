@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dragoman import deadline
-from dragoman.engine.core.errors import InvalidRequest, NotFound
+from dragoman.engine.core.errors import InvalidRequest, NotFound, Unavailable
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.compiled import CompiledTables, Loaded
 from dragoman.engine.tables.lookup import Lookup, TermLookup, show_entries
@@ -19,6 +19,7 @@ from dragoman.store.tables.contents import (
     export_entries,
     list_terms,
 )
+from dragoman.store.tables.pair_lookup import PairLookup, choose_versions, look_up_all
 from dragoman.store.tables.repository import TableInfo, TableRepository, VersionInfo
 
 
@@ -56,6 +57,28 @@ class TableBrowser:
         table, written = self.content(chosen)
         sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
         return show_entries(self._terms.find(chosen, sides, term), table, written)
+
+    def look_up_all(self, term: str, source: str, target: str) -> PairLookup:
+        """The translations of a term by every table between two languages, made in either direction.
+
+        Of a table it is the active version that is looked up, or else the newest; see :func:`pair_lookup.look_up_all`.
+
+        Raises:
+            InvalidRequest: it is one language.
+        """
+        if source == target:
+            raise InvalidRequest("target: must be another language than source")
+        chosen = choose_versions(*self._store.ready(), source, target)
+        with deadline.deadline(self._seconds):
+            return look_up_all(chosen, term, source, self._content_if_there, self._terms)
+
+    def _content_if_there(self, version: ActiveVersion) -> Loaded | None:
+        try:
+            return self.content(version)
+        except Unavailable:
+            if version in self._store.ready()[0]:
+                raise
+            return None
 
     def terms(
         self, name: str, version: int | None, inverse: bool, prefix: str, cursor: str | None, limit: int

@@ -12,7 +12,6 @@ from sqlalchemy import text
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.settings import Settings
-from dragoman.engine.tables.snapshot import check_active
 from dragoman.store.tables import service as tables
 from dragoman.store.tables.service import Upload
 from tests.support.errorbody import check_error
@@ -137,7 +136,7 @@ def test_a_table_that_cannot_be_compiled_is_named_and_all_else_is_served(
         snapshot = runtime.tables.registry.snapshot
         assert {version.name for version in snapshot.versions} == {"fr", "es"}
         with pytest.raises(Unavailable, match="version 1 of table 'de' in the database does not match its"):
-            check_active(["de"], snapshot)
+            runtime.tables.registry.include(snapshot, ["de"])
         runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"ash\tcendre\n"]))
         assert {version.name for version in runtime.tables.registry.snapshot.versions} == {"fr", "es", "more"}
         with pytest.raises(Unavailable, match="does not match"):

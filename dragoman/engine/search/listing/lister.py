@@ -14,7 +14,7 @@ from dragoman.deadline import check_each
 from dragoman.engine.core.errors import NotFound
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.search.first_stage import FirstStage
-from dragoman.engine.search.listing.wishes import Wishes
+from dragoman.engine.search.listing.options import ListOptions
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, document_of_words
 from dragoman.engine.search.request import FacetField
 from dragoman.engine.search.response import FacetCount, Total
@@ -33,12 +33,12 @@ class Lister:
         self._first_stage = first_stage
         self._indexes = indexes
 
-    def list(self, retrieval: Retrieval, wishes: Wishes, k: int) -> None:
+    def list(self, retrieval: Retrieval, options: ListOptions, k: int) -> None:
         """Add the total and the facets, and order the documents by fields, the ``k`` first at least."""
         if retrieval.ranked_by in BY_WORDS:
-            self._list_matches(retrieval, wishes, k)
+            self._list_matches(retrieval, options, k)
         else:
-            self._list_candidates(retrieval, wishes)
+            self._list_candidates(retrieval, options)
 
     def collapse(self, retrieval: Retrieval, field: str) -> None:
         """Keep the first document of each value of a field, with the number of the others; all that have none."""
@@ -58,26 +58,26 @@ class Lister:
                 earlier.collapsed += 1
         retrieval.documents = documents
 
-    def _list_matches(self, retrieval: Retrieval, wishes: Wishes, k: int) -> None:
+    def _list_matches(self, retrieval: Retrieval, options: ListOptions, k: int) -> None:
         rankings = retrieval.collection_rankings
         whole = not any(degraded.missing_share for degraded in retrieval.degraded)
         retrieval.total = Total(value=sum(ranking.matching for ranking in rankings), relation="eq" if whole else "gte")
-        if not (wishes.facets or wishes.order):
+        if not (options.facets or options.order):
             return
-        names = [facet.field for facet in wishes.facets]
-        matched = self._first_stage.list_matches(retrieval, names, wishes.order, k)
+        names = [facet.field for facet in options.facets]
+        matched = self._first_stage.list_matches(retrieval, names, options.order, k)
         counts = [Counter[bytes]() for _ in names]
         for answer in matched.values():
             for of_field, more in zip(counts, answer.facets, strict=True):
                 of_field.update(more)
         cut = frozenset().union(*(answer.cut for answer in matched.values()))
-        retrieval.facets = _facets(retrieval, wishes.facets, counts, cut)
-        if wishes.order:
-            retrieval.documents = _ordered(retrieval, wishes, matched, k)
+        retrieval.facets = _facets(retrieval, options.facets, counts, cut)
+        if options.order:
+            retrieval.documents = _ordered(retrieval, options, matched, k)
 
-    def _list_candidates(self, retrieval: Retrieval, wishes: Wishes) -> None:
-        fields = [facet.field for facet in wishes.facets]
-        sorted_by = [part.name for part in wishes.order if part.name != SCORE]
+    def _list_candidates(self, retrieval: Retrieval, options: ListOptions) -> None:
+        fields = [facet.field for facet in options.facets]
+        sorted_by = [part.name for part in options.order if part.name != SCORE]
         if not (fields or sorted_by):
             return
         values = self._values(retrieval, [*fields, *sorted_by])
@@ -85,14 +85,14 @@ class Lister:
         for document in check_each(retrieval.documents):
             for counted, of_field in zip(counts, values[document.key], strict=False):
                 counted.update(value for value in of_field if value[:1] != DATE)
-        retrieval.facets = _facets(retrieval, wishes.facets, counts, frozenset())
+        retrieval.facets = _facets(retrieval, options.facets, counts, frozenset())
         if sorted_by:
             documents = {document.key: document for document in retrieval.documents}
             rows = [
-                Row(key, document.score, sort_values(values[key][len(fields) :], wishes.order))
+                Row(key, document.score, sort_values(values[key][len(fields) :], options.order))
                 for key, document in documents.items()
             ]
-            retrieval.documents = [documents[row.key] for row in in_order(rows, wishes.order)]
+            retrieval.documents = [documents[row.key] for row in in_order(rows, options.order)]
 
     def _values(self, retrieval: Retrieval, fields: Sequence[str]) -> dict[int, Values]:
         """The values of fields of the documents by their keys; none where they cannot be read."""
@@ -104,12 +104,12 @@ class Lister:
         return values
 
 
-def _ordered(retrieval: Retrieval, wishes: Wishes, matched: dict[int, Matched], k: int) -> list[RankedDocument]:
+def _ordered(retrieval: Retrieval, options: ListOptions, matched: dict[int, Matched], k: int) -> list[RankedDocument]:
     """The ``k`` first of all matching documents."""
     rankings = retrieval.collection_rankings
     rows = [(index, row) for index, answer in matched.items() for row in answer.rows]
     of_keys = {row.key: index for index, row in rows}
-    first = in_order([row._replace(score=row.score / rankings[index].attainable) for index, row in rows], wishes.order)
+    first = in_order([row._replace(score=row.score / rankings[index].attainable) for index, row in rows], options.order)
     scores = {row.key: row.score for _, row in rows}
     return [document_of_words(rankings[of_keys[row.key]], row.key, scores[row.key], row.score) for row in first[:k]]
 

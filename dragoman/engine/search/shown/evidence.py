@@ -102,6 +102,12 @@ class Evidence:
             return self._of_whole(document, explained)
         return self._of_parts(document, explained)
 
+    def highlights(
+        self, field: TextField, text: str, offset: int, tokens: Sequence[Token], before: int = 0
+    ) -> Iterator[Highlight]:
+        """All matches in a part of a field that begins at ``offset``; it begins at ``before`` in what tokens are of."""
+        return (self._highlight(field, text, offset, match) for match in self._matcher.matches(tokens, before))
+
     @property
     def _keys(self) -> list[Key]:
         if self._found_keys is None:

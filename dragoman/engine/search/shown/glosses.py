@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from dragoman.deadline import check_each
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.response import Gloss, TextField
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.engine.tables.views import View
+from dragoman.engine.tables.views import ActiveVersion, View
 from dragoman.indexes.analysis.languages import analyser
 from dragoman.lexicon.phrases import units
 from dragoman.lexicon.query import LEAST_PROBABILITY
@@ -24,8 +26,19 @@ BEST = 3
 _ENTRIES = 50
 _NEIGHBOURS = 500
 _CACHED_WORDS = 100_000
-_GLOSSES: WeakKeyDictionary[Table, dict[tuple[str, str], list[str]]] = WeakKeyDictionary()
+_CHECKED = 100
+"""After so many words the deadline is asked for."""
+_GLOSSES: WeakKeyDictionary[Table, dict[tuple[str, str], list[WordTranslation]]] = WeakKeyDictionary()
 """The translations of words and index terms, by analysed table."""
+
+
+class WordTranslation(NamedTuple):
+    """A translation of a document's word, as it is written; the probability is P(translation | word)."""
+
+    term: str
+    probability: float
+    version: ActiveVersion
+    """The version of a table that has it."""
 
 
 class Glosses:
@@ -58,18 +71,28 @@ class Glosses:
         return self._of(self._analysis(language).tokens(text), language, "text", offset)
 
     def _of(self, tokens: Iterable[Token], language: str, field: TextField, offset: int) -> list[Gloss]:
-        view, aside = self._snapshot.views.get((language, self._language)), folded_function_words(language)
-        if view is None:
-            return []
-        if analyser(language).syllables:
-            tokens = units(list(tokens), view.analysed)
         return [
-            Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=translations)
-            for token in tokens
-            if token.term and token.word not in aside and (translations := self._translations(token, language, view))
+            Gloss(
+                field=field,
+                start=offset + token.start,
+                end=offset + token.end,
+                translations=[translation.term for translation in translations],
+            )
+            for token, translations in self.of_tokens(tokens, language)
         ]
 
-    def _translations(self, token: Token, language: str, view: View) -> list[str]:
+    def of_tokens(self, tokens: Iterable[Token], language: str) -> Iterator[tuple[Token, Sequence[WordTranslation]]]:
+        """The content words among some words of a text that have translations, with these, the best one first."""
+        view, aside = self._snapshot.views.get((language, self._language)), folded_function_words(language)
+        if view is None:
+            return
+        if analyser(language).syllables:
+            tokens = units(list(tokens), view.analysed)
+        for token in check_each(tokens, _CHECKED):
+            if token.term and token.word not in aside and (translations := self._translations(token, language, view)):
+                yield token, translations
+
+    def _translations(self, token: Token, language: str, view: View) -> list[WordTranslation]:
         cache = _GLOSSES.setdefault(view.analysed, {})
         key = (token.word, token.term)
         cached = cache.get(key)
@@ -79,20 +102,24 @@ class Glosses:
             cache.clear()
         return cache.setdefault(key, self._look_up(token, language, view))
 
-    def _look_up(self, token: Token, language: str, view: View) -> list[str]:
+    def _look_up(self, token: Token, language: str, view: View) -> list[WordTranslation]:
         """The translations by P(query term | document term) of the index term, as a search matches it.
 
         Index terms are stems. Each is written as it is in the most probable translation of the word itself, else of its
         other forms. Else it is written as any word of the tables with this stem.
         """
         entries = view.analysed.translations(token.term, best=BEST)
-        terms = [entry.term for entry in entries if entry.p_forward >= LEAST_PROBABILITY]
+        entries = [entry for entry in entries if entry.p_forward >= LEAST_PROBABILITY]
         written = self._written_forms([token.word], view)
-        if not written.keys() >= set(terms):
+        if not written.keys() >= {entry.term for entry in entries}:
             written = (
                 self._written_forms(_forms(view.surface.sources, self._analysis(language), token.term), view) | written
             )
-        return list(dict.fromkeys(written.get(term) or self._any_word(term, view.surface.targets) for term in terms))
+        translations: dict[str, WordTranslation] = {}
+        for entry in entries:
+            term = written.get(entry.term) or self._any_word(entry.term, view.surface.targets)
+            translations.setdefault(term, WordTranslation(term, entry.p_forward, view.members[entry.origin]))
+        return list(translations.values())
 
     def _written_forms(self, words: Iterable[str], view: View) -> dict[str, str]:
         """The translations of some words, and the words in them, by index term."""

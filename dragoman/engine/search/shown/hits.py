@@ -71,7 +71,7 @@ def _show(retrieval: Retrieval, document: RankedDocument, evidence: Evidence | N
     if required := required_highlights(retrieval, document, shown.snippet, shown.start, shown.tokens):
         shown.highlights = _in_order(_without_repetitions([*shown.highlights, *required]))
     if sentence is not None:
-        meant = _meaning(retrieval.request.query, document.stored, sentence)
+        meant = meaning_highlights(retrieval.request.query, document.stored, sentence)
         shown.highlights = _in_order([*meant, *shown.highlights])
     retrieval.truncated += [f"{STAGE}: of document {document.stored.id!r} {limit}" for limit in shown.limits]
     if retrieval.request.gloss:
@@ -149,7 +149,7 @@ def _ranked_by(score: StageScore | None) -> RankedBy | None:
     return RankedBy(rank=score.rank, score=score.score, value=score.share, weight=score.weight)
 
 
-def _meaning(query: str, document: StoredText, sentence: Span) -> list[Highlight]:
+def meaning_highlights(query: str, document: StoredText, sentence: Span) -> list[Highlight]:
     """The best sentence, or the title; nothing if the document has been replaced since."""
     field: TextField = "text" if sentence[1] else "title"
     text = document.part(*sentence) if sentence[1] else document.title or ""

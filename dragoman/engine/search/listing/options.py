@@ -1,4 +1,4 @@
-"""What a request wishes of the list of hits, checked."""
+"""What a request options of the list of hits, checked."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MOST_SORTED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a request wishes of its list, besides a page of it."""
+class ListOptions:
+    """What a request options of its list, besides a page of it."""
 
     facets: tuple[FacetField, ...] = ()
     order: tuple[SortField, ...] = ()
@@ -30,10 +30,10 @@ class Wishes:
         return bool(self.facets or self.order or self.collapse is not None)
 
 
-def read_wishes(request: SearchQuery) -> Wishes:
+def read_list_options(request: SearchQuery) -> ListOptions:
     """
     Raises:
-        InvalidRequest: a field is none, or wishes exclude one another; the message names it.
+        InvalidRequest: a field is none, or options exclude one another; the message names it.
     """
     facets = _facets(request.facets or ())
     order = _order(request.sort or ())
@@ -41,7 +41,7 @@ def read_wishes(request: SearchQuery) -> Wishes:
         _check(request.collapse, "collapse")
     if order and request.rerank:
         raise InvalidRequest("rerank: hits that are sorted by fields are not reranked: leave out one of both")
-    return Wishes(facets, order, request.collapse)
+    return ListOptions(facets, order, request.collapse)
 
 
 def _facets(facets: Sequence[FacetField]) -> tuple[FacetField, ...]:

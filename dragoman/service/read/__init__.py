@@ -1,0 +1,1 @@
+"""HTTP of documents that are read."""
