@@ -39,7 +39,7 @@ from dragoman.store.instance_lock import DatabaseClaim, instance_name, mark_conn
 from dragoman.store.models import Base, Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
-HEAD = "0014_lifecycle"
+HEAD = "0015_typed"
 """The current schema revision: the last one in ``migrations``. A new database is created from the models."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), nullable=False))

@@ -30,6 +30,7 @@ from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.service import Search
 from dragoman.engine.settings import Settings
+from dragoman.engine.suggest.service import Suggest
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.store.collections.database_source import DatabaseSource
@@ -124,6 +125,7 @@ class Library:
                 NameFinder(self.models, settings),
                 EntityStage(self.source),
             )
+            self.suggest = Suggest(self.collections, self.tables.registry, analysis, settings)
             self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
             self._opened = opened.pop_all()
 

@@ -13,6 +13,7 @@ from dragoman.service.qa.endpoints import router as qa
 from dragoman.service.reasoning.endpoints import router as reasoning
 from dragoman.service.rerank.endpoints import router as rerank
 from dragoman.service.search.endpoints import router as search
+from dragoman.service.suggest.endpoints import router as suggest
 from dragoman.service.tables.endpoints import router as tables
 from dragoman.service.tagging.endpoints import router as tagging
 from dragoman.service.translation.endpoints import router as translation
@@ -22,6 +23,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     aliases,
     tables,
     search,
+    suggest,
     rerank,
     qa,
     reasoning,

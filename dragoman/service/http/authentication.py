@@ -41,6 +41,7 @@ _NEEDED = {
     "/v1/keys": (_ADMIN, _ADMIN),
     "/v1/audit": (_ADMIN, _ADMIN),
     "/v1/search": (_SEARCH, _SEARCH),
+    "/v1/suggest": (_SEARCH, _SEARCH),
     "/v1/rerank": (_SEARCH, _SEARCH),
     "/v2/rerank": (_SEARCH, _SEARCH),
     "/rerank": (_SEARCH, _SEARCH),
