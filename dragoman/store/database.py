@@ -35,6 +35,7 @@ from sqlalchemy.orm import Session
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.names import without_folders
 from dragoman.store import faults as faults  # its handlers make errors of exceptions
+from dragoman.store import recorded_models as recorded_models  # its tables are made with all others
 from dragoman.store.instance_lock import DatabaseClaim, instance_name, mark_connections, retry_while_taken
 from dragoman.store.models import Base, Collection, ServiceInstance, now
 

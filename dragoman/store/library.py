@@ -39,6 +39,8 @@ from dragoman.store.collections.vector_files import take_over
 from dragoman.store.data_dir import DataDirectory
 from dragoman.store.database import Store
 from dragoman.store.jobs import JobRepository
+from dragoman.store.reports.recording import Recording
+from dragoman.store.reports.reports import Reports
 from dragoman.store.tables.service import Tables
 
 
@@ -125,6 +127,9 @@ class Library:
                 NameFinder(self.models, settings),
                 EntityStage(self.source),
             )
+            self.recording = Recording(self.store, settings)
+            opened.callback(self.recording.close)
+            self.reports = Reports(self.store, self.recording)
             self.suggest = Suggest(self.collections, self.tables.registry, analysis, settings)
             self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
             self._opened = opened.pop_all()
@@ -140,6 +145,7 @@ class Library:
         take_over(self.settings.store.dense_dir, self.source)
         if not serving:
             return
+        self.recording.start()
         self.dense.start()
         self.entities.start()
         by_default = self.settings.search.rerank == "auto" and not _embeds_all(self.settings)

@@ -53,14 +53,18 @@ class TermCompletion:
     def _heaviest(
         self, snapshot: Snapshot, begun: str, sources: Sequence[str], most: int
     ) -> list[tuple[float, str, str]]:
-        """The terms that begin so, with their masses and languages: the same word first, then those of most mass."""
+        """The terms that begin so, with their weights and languages: the same word first.
+
+        A term weighs its mass by its length: of two that are as frequent, the shorter one is the likelier.
+        """
         masses: dict[tuple[str, str], float] = {}
         for source, table in check_each(_tables_of(snapshot, sources)):
-            prefix = " ".join(fold(begun, source).split())
+            folded = " ".join(fold(begun, source).split())
+            prefix = f"{folded} " if begun[-1:].isspace() else folded
             first, last = table.sources.place(prefix), table.sources.place(prefix + _LAST)
-            if not prefix or first == last:
+            if not folded or first == last:
                 continue
-            mass = mass_of(table, first, last)
+            mass = mass_of(table, first, last) / np.diff(table.sources.offsets[first : last + 1])
             if table.sources[first] == prefix:
                 mass[0] = np.inf
             for place in np.argsort(-mass, kind="stable")[: most * _LOOKED_AT].tolist():
@@ -131,7 +135,7 @@ def _tables_of(snapshot: Snapshot, sources: Sequence[str]) -> Iterator[tuple[str
 
 def _beginnings(typed: str) -> Iterator[tuple[str, str]]:
     """What is typed, and if it has several words the last one, each with what stands before it."""
-    yield "", typed.strip()
+    yield "", typed
     if len(words := typed.split()) > 1 and not typed[-1].isspace():
         before = typed[: len(typed) - len(words[-1])]
         yield before.lstrip(), words[-1]

@@ -11,6 +11,7 @@ from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
 from dragoman.service.reasoning.endpoints import router as reasoning
+from dragoman.service.reports.endpoints import router as reports
 from dragoman.service.rerank.endpoints import router as rerank
 from dragoman.service.search.endpoints import router as search
 from dragoman.service.suggest.endpoints import router as suggest
@@ -30,6 +31,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tagging,
     jobs,
     translation,
+    reports,
     access,
     health.router,
     page.router,

@@ -42,6 +42,8 @@ _NEEDED = {
     "/v1/audit": (_ADMIN, _ADMIN),
     "/v1/search": (_SEARCH, _SEARCH),
     "/v1/suggest": (_SEARCH, _SEARCH),
+    "/v1/events": (_SEARCH, _SEARCH),
+    "/v1/reports": (_ADMIN, _ADMIN),
     "/v1/rerank": (_SEARCH, _SEARCH),
     "/v2/rerank": (_SEARCH, _SEARCH),
     "/rerank": (_SEARCH, _SEARCH),

@@ -25,6 +25,47 @@ def upgrade() -> None:
         sqlite_where=sa.text("title_key IS NOT NULL AND deleted IS 0"),
         postgresql_where=sa.text("title_key IS NOT NULL AND deleted IS false"),
     )
+    _make_recorded()
+
+
+def _make_recorded() -> None:
+    instant = sa.DateTime(timezone=True)
+    op.create_table(
+        "recorded_searches",
+        sa.Column("id", _KEY, autoincrement=True, nullable=False),
+        sa.Column("at", instant, nullable=False),
+        sa.Column("request_id", sa.String(128), nullable=False),
+        sa.Column("language", sa.String(8), nullable=False),
+        sa.Column("query", sa.Text(), nullable=False),
+        sa.Column("hashed", sa.Boolean(), nullable=False),
+        sa.Column("hits", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_recorded_searches_at", "recorded_searches", ["at"])
+    op.create_table(
+        "recorded_words",
+        sa.Column("search_id", _KEY, autoincrement=False, nullable=False),
+        sa.Column("position", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("target", sa.String(8), nullable=False),
+        sa.Column("word", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["search_id"], ["recorded_searches.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("search_id", "position"),
+    )
+    op.create_table(
+        "recorded_events",
+        sa.Column("id", _KEY, autoincrement=True, nullable=False),
+        sa.Column("at", instant, nullable=False),
+        sa.Column("query_id", sa.String(128), nullable=False),
+        sa.Column("object_id", sa.Text(), nullable=False),
+        sa.Column("action_name", sa.String(64), nullable=False),
+        sa.Column("click", sa.Boolean(), nullable=False),
+        sa.Column("client_id", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_recorded_events_at", "recorded_events", ["at"])
+    op.create_index("ix_recorded_events_query_id", "recorded_events", ["query_id", "click"])
 
 
 def _fold_titles(connection: sa.Connection) -> None:
@@ -45,5 +86,7 @@ def _fold_titles(connection: sa.Connection) -> None:
 
 
 def downgrade() -> None:
+    for table in ("recorded_events", "recorded_words", "recorded_searches"):
+        op.drop_table(table)
     op.drop_index("ix_documents_title", "documents")
     op.drop_column("documents", "title_key")
