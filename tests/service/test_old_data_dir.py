@@ -86,7 +86,7 @@ def test_a_directory_of_the_version_before_opens_with_all_that_was_in_it(
         assert (changed.json()["metadata"], changed.json()["generation"]) == ({"year": 1783}, 2)
         assert found(running, "volcano", "en") == ["ash"]
         typed = running.client.get("/v1/suggest", params={"q": "asch", "collections": "de"}).json()
-        assert typed["completions"] == [{"text": "Äsche", "kind": "title"}]
+        assert {"text": "Äsche", "kind": "title"} in typed["completions"]
         assert running.client.get("/v1/reports/searches").json()["searches"] == 0
         running.client.put("/v1/aliases/live", json={"collection": "de"}).raise_for_status()
         assert running.client.get("/v1/collections/live").json()["name"] == "de"

@@ -11,7 +11,7 @@ def record_search(recording: Recording, results: SearchResponse) -> None:
     """Record a search that was answered, if searches are recorded."""
     if recording.mode != "off":
         query = results.query
-        made = SearchMade(
+        search = SearchMade(
             results.request_id, query.language, query.text, len(results.hits), results.translation.oov, now()
         )
-        recording.add(made)
+        recording.add(search)

@@ -83,14 +83,14 @@ class Recording:
         self._thread = Thread(target=self._run, name="dragoman-recording", daemon=True)
         self._thread.start()
 
-    def add(self, made: SearchMade | EventMade) -> bool:
+    def add(self, entry: SearchMade | EventMade) -> bool:
         """Record a search or an event, soon; returns whether it is recorded: not where that is off, or much waits."""
         if self.mode == "off":
             return False
         if len(self._queue) >= QUEUE:
             self._dropped += 1
             return False
-        self._queue.append(made)
+        self._queue.append(entry)
         return True
 
     def flush(self) -> None:
@@ -137,8 +137,8 @@ class Recording:
     def _write_batch(self) -> int:
         """Write the first entries of the queue, which stay in it if they cannot be written; returns how many."""
         batch = [self._queue[place] for place in range(min(_BATCH, len(self._queue)))]
-        searches = [made for made in batch if isinstance(made, SearchMade)]
-        events = [self._event_row(made) for made in batch if isinstance(made, EventMade)]
+        searches = [entry for entry in batch if isinstance(entry, SearchMade)]
+        events = [self._event_row(entry) for entry in batch if isinstance(entry, EventMade)]
         with self._store.write() as session:
             self._insert_searches(session, searches)
             if events:
@@ -152,33 +152,33 @@ class Recording:
             return
         rows = [
             {
-                "at": made.at,
-                "request_id": made.request_id,
-                "language": made.language,
-                "query": self._hide(made.query),
+                "at": search.at,
+                "request_id": search.request_id,
+                "language": search.language,
+                "query": self._hide(search.query),
                 "hashed": self.mode == "hashed",
-                "hits": made.hits,
+                "hits": search.hits,
             }
-            for made in searches
+            for search in searches
         ]
         statement = insert(RecordedSearch).returning(RecordedSearch.id, sort_by_parameter_order=True)
         ids = session.scalars(statement, rows).all()
         words = [
             {"search_id": id, "position": position, "target": target, "word": self._hide(word)}
-            for id, made in zip(ids, searches, strict=True)
-            for position, (target, word) in enumerate(_words(made))
+            for id, search in zip(ids, searches, strict=True)
+            for position, (target, word) in enumerate(_words(search))
         ]
         if words:
             session.execute(insert(RecordedWord), words)
 
-    def _event_row(self, made: EventMade) -> dict[str, Any]:
+    def _event_row(self, event: EventMade) -> dict[str, Any]:
         return {
-            "at": made.at,
-            "query_id": made.query_id,
-            "object_id": made.object_id,
-            "action_name": made.action_name,
-            "click": "click" in made.action_name.lower(),
-            "client_id": None if made.client_id is None else self._hide(made.client_id),
+            "at": event.at,
+            "query_id": event.query_id,
+            "object_id": event.object_id,
+            "action_name": event.action_name,
+            "click": "click" in event.action_name.lower(),
+            "client_id": None if event.client_id is None else self._hide(event.client_id),
         }
 
     def _prune(self) -> None:
@@ -209,9 +209,9 @@ class Recording:
         return key
 
 
-def _words(made: SearchMade) -> list[tuple[str, str]]:
+def _words(search: SearchMade) -> list[tuple[str, str]]:
     """The folded words of a search without translation, each with the target language."""
     folded = dict.fromkeys(
-        (target, fold_term(word, made.language) or word) for target, words in made.oov.items() for word in words
+        (target, fold_term(word, search.language) or word) for target, words in search.oov.items() for word in words
     )
     return list(folded)[:_WORDS]

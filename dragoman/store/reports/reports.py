@@ -159,7 +159,7 @@ class Reports:
             searches=sums.searches,
             without_click=sums.no or 0,
             total=rows[0].total if rows else 0,
-            queries=[_unclicked(row) for row in rows],
+            queries=[_to_query(row) for row in rows],
         )
 
     def _read(self, statement: Any) -> tuple[Sequence[Any], datetime | None]:
@@ -167,7 +167,7 @@ class Reports:
             return session.execute(statement).all(), session.scalar(select(func.min(RecordedSearch.at)))
 
 
-def _unclicked(row: Any) -> UnclickedQuery:
+def _to_query(row: Any) -> UnclickedQuery:
     return UnclickedQuery(
         query=row.query,
         hashed=row.hashed,
