@@ -28,6 +28,8 @@ ALLOWED = {
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE)))
 def test_no_folder_has_more_modules_than_one_sees_at_a_glance(folder: Path) -> None:
+    if folder == PACKAGE / "store" / "migrations" / "versions":
+        return  # its files are numbered, and there is one more with each change
     assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MOST_MODULES
 
 

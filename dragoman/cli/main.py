@@ -1,4 +1,4 @@
-"""The ``dragoman`` command: serve, worker, demo, search, index, table, keys, train, evaluate.
+"""The ``dragoman`` command: serve, worker, demo, search, index, table, keys, reports, train, evaluate.
 
 Every option is also an environment variable. A user error prints one line on standard error and exits with code 2. A
 missing package prints one line and exits with code 1.
@@ -19,6 +19,7 @@ from dragoman.cli import collections as cli_collections
 from dragoman.cli import data as cli_data
 from dragoman.cli import keys as cli_keys
 from dragoman.cli import lab
+from dragoman.cli import reports as cli_reports
 from dragoman.cli import searching as cli_searching
 from dragoman.cli import tables as cli_tables
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
@@ -40,6 +41,7 @@ app.add_typer(cli_tables.table, name="table")
 app.add_typer(cli_keys.keys, name="keys")
 app.add_typer(cli_collections.collection, name="collection")
 app.add_typer(cli_collections.documents, name="documents")
+app.add_typer(cli_reports.reports, name="reports")
 app.command("search")(cli_searching.search)
 app.command("ask")(cli_searching.ask)
 for _name, _help in lab.COMMANDS.items():

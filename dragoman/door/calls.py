@@ -59,6 +59,7 @@ Name = Literal[
     "deactivate_table",
     "delete_table_version",
     "look_up",
+    "report",
 ]
 
 
@@ -373,3 +374,7 @@ def delete_table_version(name: str, version: int) -> Call[None]:
 
 def look_up(name: str, term: str, version: int | None) -> Call[Term]:
     return Call("look_up", {"name": name, "term": term}, {"version": version}, read=lambda answer: read(Term, answer))
+
+
+def report(kind: str, limit: int) -> Call[dict[str, Any]]:
+    return Call("report", {"kind": kind}, {"limit": limit})

@@ -115,6 +115,9 @@ class Embedded:
             "deactivate_table": lambda call: fields_of(self._library.tables.deactivate(call.place["name"])),
             "delete_table_version": self._delete_table_version,
             "look_up": self._look_up,
+            "report": lambda call: fields_of(
+                getattr(self._library.reports, call.place["kind"])(int(call.fields["limit"]))
+            ),
         }
 
     def send(self, call: Call[T]) -> T:

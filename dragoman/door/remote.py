@@ -63,6 +63,7 @@ ROUTES: dict[Name, Route] = {
     "activate_table": Route("POST", "/v1/tables/{name}/versions/{version}/activate", True),
     "deactivate_table": Route("POST", "/v1/tables/{name}/deactivate", True),
     "delete_table_version": Route("DELETE", "/v1/tables/{name}/versions/{version}", True),
+    "report": Route("GET", "/v1/reports/{kind}", True),
     "look_up": Route("GET", "/v1/tables/{name}/terms/{term}", True),
 }
 

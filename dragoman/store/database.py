@@ -35,11 +35,12 @@ from sqlalchemy.orm import Session
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.names import without_folders
 from dragoman.store import faults as faults  # its handlers make errors of exceptions
+from dragoman.store import recorded_models as recorded_models  # its tables are made with all others
 from dragoman.store.instance_lock import DatabaseClaim, instance_name, mark_connections, retry_while_taken
 from dragoman.store.models import Base, Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
-HEAD = "0015_metadata_changes"
+HEAD = "0016_typed"
 """The current schema revision: the last one in ``migrations``. A new database is created from the models."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), nullable=False))

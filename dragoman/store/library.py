@@ -31,6 +31,7 @@ from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.service import Search
 from dragoman.engine.settings import Settings
+from dragoman.engine.suggest.service import Suggest
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.store.collections.database_source import DatabaseSource
@@ -39,6 +40,8 @@ from dragoman.store.collections.vector_files import take_over
 from dragoman.store.data_dir import DataDirectory
 from dragoman.store.database import Store
 from dragoman.store.jobs import JobRepository
+from dragoman.store.reports.recording import Recording
+from dragoman.store.reports.reports import Reports
 from dragoman.store.secrets import shared_secret
 from dragoman.store.tables.service import Tables
 
@@ -131,6 +134,10 @@ class Library:
             self.reading = Reading(
                 self.collections, self.search, self.tables.registry, analysis, settings, self.metrics
             )
+            self.recording = Recording(self.store, settings)
+            opened.callback(self.recording.close)
+            self.reports = Reports(self.store, self.recording)
+            self.suggest = Suggest(self.collections, self.tables.registry, analysis, settings)
             self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
             self._opened = opened.pop_all()
 
@@ -145,6 +152,7 @@ class Library:
         take_over(self.settings.store.dense_dir, self.source)
         if not serving:
             return
+        self.recording.start()
         self.dense.start()
         self.entities.start()
         by_default = self.settings.search.rerank == "auto" and not _embeds_all(self.settings)

@@ -105,6 +105,8 @@ class Document(Base):
     id: Mapped[str] = mapped_column(String(ID_CHARS))
     language: Mapped[str] = mapped_column(String(8))
     title: Mapped[str | None] = mapped_column(Text)
+    title_key: Mapped[str | None] = mapped_column(Text().with_variant(Text(collation="C"), "postgresql"))
+    """The title as it is compared with what is typed; see `lexicon.text.beginnings`."""
     text: Mapped[str] = mapped_column(Text)
     metadata_: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON(none_as_null=True))
     generation: Mapped[int] = mapped_column(BigInteger)
@@ -130,6 +132,14 @@ class Document(Base):
             "collection_id",
             sqlite_where=sql("deleted = 1"),
             postgresql_where=sql("deleted"),
+        ),
+        Index(
+            "ix_documents_title",
+            "collection_id",
+            "title_key",
+            "key",
+            sqlite_where=sql("title_key IS NOT NULL AND deleted IS 0"),
+            postgresql_where=sql("title_key IS NOT NULL AND deleted IS false"),
         ),
         {"sqlite_autoincrement": True},
     )

@@ -56,7 +56,7 @@ def test_a_directory_of_the_version_before_opens_with_all_that_was_in_it(
         client = running.client
         upload_documents(client)
         client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
-        documents = [{"id": "ash", "text": "Asche des Vulkans"}, {"id": "poison", "text": "Gift"}]
+        documents = [{"id": "ash", "title": "Äsche", "text": "Asche des Vulkans"}, {"id": "poison", "text": "Gift"}]
         client.post("/v1/collections/de/documents", content=body(documents), headers=NDJSON).raise_for_status()
         upload_table(client)
         job = submit(client, search_lines(5), "search")
@@ -85,5 +85,8 @@ def test_a_directory_of_the_version_before_opens_with_all_that_was_in_it(
         changed = running.client.patch("/v1/collections/de/documents/ash", json={"metadata": {"year": 1783}})
         assert (changed.json()["metadata"], changed.json()["generation"]) == ({"year": 1783}, 2)
         assert found(running, "volcano", "en") == ["ash"]
+        typed = running.client.get("/v1/suggest", params={"q": "asch", "collections": "de"}).json()
+        assert {"text": "Äsche", "kind": "title"} in typed["completions"]
+        assert running.client.get("/v1/reports/searches").json()["searches"] == 0
         running.client.put("/v1/aliases/live", json={"collection": "de"}).raise_for_status()
         assert running.client.get("/v1/collections/live").json()["name"] == "de"

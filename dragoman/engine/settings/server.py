@@ -159,6 +159,22 @@ class AccessSettings(Group):
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",")) - {""}
 
 
+class ReportsSettings(Group):
+    """What is recorded of searches, for reports of what to add next."""
+
+    record_searches: Literal["off", "hashed", "plain"] = Field(
+        default="off",
+        description="Whether searches and events are recorded for reports: off; hashed, queries and words by a keyed"
+        " hash, so that they can be counted and not read; plain, as they are.",
+    )
+    record_most: int = Field(
+        default=100_000, gt=0, description="Most searches, and most events, that are recorded; the oldest go."
+    )
+    record_days: float = Field(
+        default=90.0, gt=0, le=36_500, description="How long searches and events stay recorded, days."
+    )
+
+
 class LogSettings(Group):
     """What is logged and traced."""
 

@@ -20,7 +20,7 @@ from dragoman.engine.settings.models import (
 )
 from dragoman.engine.settings.requests import JobsSettings, RequestsSettings, UploadsSettings
 from dragoman.engine.settings.search import IndexSettings, SearchSettings, TablesSettings
-from dragoman.engine.settings.server import AccessSettings, LogSettings, ServerSettings, StoreSettings
+from dragoman.engine.settings.server import AccessSettings, LogSettings, ReportsSettings, ServerSettings, StoreSettings
 from dragoman.engine.settings.sources import Source, complaint, read_environment, read_file
 
 
@@ -48,6 +48,7 @@ class Settings(BaseModel):
     tagging: TaggingSettings = Field(default_factory=TaggingSettings)
     qa: QASettings = Field(default_factory=QASettings)
     jobs: JobsSettings = Field(default_factory=JobsSettings)
+    reports: ReportsSettings = Field(default_factory=ReportsSettings)
 
     @classmethod
     def load(cls, *, file: Path | None = None, fallbacks: Mapping[str, Any] | None = None, **chosen: Any) -> Settings:

@@ -42,6 +42,11 @@ class Pivot:
         self._key = object()  # the pivot itself would be held by the cache that it holds
 
     @property
+    def source_tables(self) -> tuple[Table, ...]:
+        """The tables that have the terms of the source language."""
+        return (self._first,)
+
+    @property
     def targets(self) -> Container[str]:
         """The terms of the target language, including those that nothing is translated into."""
         return self._second.targets
@@ -70,6 +75,11 @@ class Fallback:
 
     def __init__(self, table: Table, pivot: Pivot) -> None:
         self._table, self._pivot = table, pivot
+
+    @property
+    def source_tables(self) -> tuple[Table, ...]:
+        """The tables that have the terms of the source language."""
+        return (self._table, *self._pivot.source_tables)
 
     @property
     def targets(self) -> Container[str]:

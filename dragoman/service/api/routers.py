@@ -12,8 +12,10 @@ from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
 from dragoman.service.read.endpoints import router as read
 from dragoman.service.reasoning.endpoints import router as reasoning
+from dragoman.service.reports.endpoints import router as reports
 from dragoman.service.rerank.endpoints import router as rerank
 from dragoman.service.search.endpoints import router as search
+from dragoman.service.suggest.endpoints import router as suggest
 from dragoman.service.tables.endpoints import lookup_router
 from dragoman.service.tables.endpoints import router as tables
 from dragoman.service.tagging.endpoints import router as tagging
@@ -25,6 +27,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tables,
     lookup_router,
     search,
+    suggest,
     rerank,
     qa,
     read,
@@ -32,6 +35,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tagging,
     jobs,
     translation,
+    reports,
     access,
     health.router,
     page.router,

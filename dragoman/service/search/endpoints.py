@@ -17,6 +17,7 @@ from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import DEGRADED_HEADER, note_degraded
 from dragoman.service.http.threads import Threads
+from dragoman.service.reports.service import record_search
 from dragoman.service.search.schemas import SearchRequest
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])
@@ -45,6 +46,7 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
     def answer(cancelled: Cancelled) -> Response:
         results = runtime.search.search(query, identifier, cancelled)
         note_degraded(request, results.degraded)
+        record_search(runtime.recording, results)
         # serialised here, because FastAPI would validate the response again, on another thread
         return Response(as_json(results), media_type="application/json")
 

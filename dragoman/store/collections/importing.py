@@ -20,6 +20,7 @@ from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpack
 from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument, IndexRow
+from dragoman.lexicon.text.beginnings import title_key
 from dragoman.store.database import Store
 from dragoman.store.documents.info import Generations, check_generation
 from dragoman.store.documents.line import DocumentLine, other_form, parse_document, peek
@@ -305,6 +306,7 @@ class DocumentImport:
             "id": document.id,
             "language": language,
             "title": document.title,
+            "title_key": title_key(document.title, language),
             "text": document.text,
             "metadata_": document.metadata or None,
             "generation": collection.generation,

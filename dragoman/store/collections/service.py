@@ -55,6 +55,7 @@ from dragoman.store.documents.info import (
 )
 from dragoman.store.documents.listing import DocumentList, DocumentPage
 from dragoman.store.documents.patch import DocumentPatch
+from dragoman.store.documents.titles import complete_titles
 from dragoman.store.models import Alias, Collection, Document, now
 
 logger = logging.getLogger("dragoman")
@@ -376,6 +377,10 @@ class Collections:
             NotFound: there is none of this name.
         """
         return self._indexes.of(self._row(name).id)
+
+    def complete_titles(self, collection: int, begun: str, most: int) -> list[str]:
+        """At most ``most`` titles of a collection that begin so when they are folded; see :func:`complete_titles`."""
+        return complete_titles(self._store, collection, begun, most)
 
     def list_unindexed(self, name: str, limit: int) -> tuple[list[Unindexed], int]:
         """At most ``limit`` documents of a collection that could not be indexed, and how many there are.

@@ -11,6 +11,7 @@ from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument, IndexRow
+from dragoman.lexicon.text.beginnings import title_key
 from dragoman.store.database import Store
 from dragoman.store.documents.info import (
     DocumentInfo,
@@ -79,6 +80,7 @@ class DocumentChange:
             with self._store.write() as session:
                 row, generation = self._take(session, present)
                 row.title, row.text, row.language = changed.title, changed.text, changed.language
+                row.title_key = title_key(changed.title, changed.language)
                 row.generation = generation
                 _set_metadata(row, changed)
                 changed = self._info(row)

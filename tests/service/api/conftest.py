@@ -18,6 +18,7 @@ LIMITS = {
     "rejected_lines": 50,
     "upload_idle_seconds": 0.5,
     "rerank_seconds": 60,
+    "record_searches": "plain",
 }
 
 

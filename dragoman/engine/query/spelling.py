@@ -1,0 +1,77 @@
+"""Other spellings of a word that no table has: the terms of tables that are spelt nearly as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dragoman.deadline import check_each
+from dragoman.engine.tables.views import PivotView, View
+from dragoman.lexicon.table.nearest import most_edits, nearest
+from dragoman.lexicon.table.pivot import Fallback, Pivot
+from dragoman.lexicon.table.table import Table
+
+_CACHED_WORDS = 1_000
+_MOST = 10
+_CACHE: WeakKeyDictionary[Table, dict[str, list[Spelling]]] = WeakKeyDictionary()
+"""For each table the nearest terms of words that were asked for lately: who types asks for a word again and again."""
+
+
+class Spelling(NamedTuple):
+    """A term of a table, how many edits it is away, and how much its entries weigh: frequent words have many."""
+
+    distance: int
+    mass: float
+    term: str
+
+
+def correct(tables: Iterable[Table], word: str, most: int = 1) -> list[Spelling]:
+    """At most ``most`` terms of the source side of some tables that are spelt nearly as a folded word is.
+
+    The nearest come first, and of several at one distance the one whose entries weigh most.
+    """
+    best: dict[str, Spelling] = {}
+    for table in check_each(tables):
+        for spelling in _of_table(table, word):
+            other = best.get(spelling.term)
+            mass = spelling.mass if other is None else spelling.mass + other.mass
+            best[spelling.term] = spelling._replace(mass=mass)
+    return sorted(best.values(), key=by_nearness)[:most]
+
+
+def source_tables(view: View | PivotView) -> Sequence[Table]:
+    """The tables that have the source terms of a view, folded."""
+    surface = view.surface
+    if isinstance(surface, Pivot | Fallback):
+        return surface.source_tables
+    return (surface,)
+
+
+def mass_of(table: Table, first: int, last: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """The sum of P(term | translation) for each source term from ``first`` to before ``last``."""
+    side = table.by_source
+    begun = side.indptr[first : last + 1]
+    return np.add.reduceat(side.backward[begun[0] : begun[-1]], begun[:-1] - begun[0])
+
+
+def _of_table(table: Table, word: str) -> list[Spelling]:
+    cache = _CACHE.setdefault(table, {})
+    spellings = cache.get(word)
+    if spellings is None:
+        near = nearest(table.sources, word, most_edits(word))
+        spellings = sorted(
+            (Spelling(term.distance, float(mass_of(table, term.place, term.place + 1)[0]), term.term) for term in near),
+            key=by_nearness,
+        )[:_MOST]
+        if len(cache) >= _CACHED_WORDS:
+            cache.clear()
+        cache[word] = spellings
+    return spellings
+
+
+def by_nearness(spelling: Spelling) -> tuple[int, float, str]:
+    """The order of spellings, the likeliest first."""
+    return spelling.distance, -spelling.mass, spelling.term

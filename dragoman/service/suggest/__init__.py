@@ -1,0 +1,1 @@
+"""``/v1/suggest``: completions and other spellings of what is typed."""
