@@ -18,13 +18,12 @@ from dragoman.engine.core.stages import optional
 from dragoman.engine.core.trec import RunLine
 from dragoman.engine.core.turns import caller
 from dragoman.engine.indexing.collections import CollectionInfo, SearchedCollections
-from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import span
-from dragoman.engine.query.analysed_text import AnalysedText, RecentWords
+from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.description import describe, foreign_words, undecided_message, unknown_everywhere
 from dragoman.engine.query.exact.wishes import read_wishes
 from dragoman.engine.query.language import FALLBACK, Detection, detect
@@ -34,6 +33,7 @@ from dragoman.engine.search.entity_stage import EntityStage
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.listing.lister import Lister
 from dragoman.engine.search.listing.options import read_list_options
+from dragoman.engine.search.listing.page_ranking import PageRanking
 from dragoman.engine.search.listing.pages import Cursors, check_page
 from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.ranked import Position, RankedDocument, Retrieval
@@ -41,7 +41,7 @@ from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
-from dragoman.engine.search.search_ranking import MOST_RANKED, SearchRanking
+from dragoman.engine.search.search_ranking import SearchRanking
 from dragoman.engine.search.shown.attention import add_attention
 from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.shown.hits import add_hits
@@ -86,12 +86,11 @@ class Search:
         self._collections = collections
         self._registry = registry
         self._analysis = analysis
-        self._words = RecentWords()
         self._settings = settings
         self._metrics = metrics
         self._first_stage = FirstStage(indexes, analysis)
         self._ranking = SearchRanking(self._first_stage, dense, settings)
-        self._lister = Lister(self._first_stage, indexes)
+        self._pages = PageRanking(collections, self._ranking, Lister(self._first_stage, indexes), rerank, analysis)
         self._cursors = Cursors(secret)
         self._dense = dense
         self._translations = translations
@@ -322,7 +321,7 @@ class Search:
 
     def _rank(self, retrieval: Retrieval, *, read: bool) -> None:
         """Rank the documents of a page, and read them from the database, once, if ``read`` or if they are reranked."""
-        request, start = retrieval.request, retrieval.offset
+        request = retrieval.request
         listed = read_list_options(request)
         self._entities.limit(retrieval)
         if retrieval.languages - {retrieval.query.language} and self._names.is_needed(request):
@@ -330,61 +329,12 @@ class Search:
                 self._names.find(retrieval)
         self._first_stage.limit(retrieval)
         retrieval.seconds["translate"] = time.perf_counter() - retrieval.started
-        end = start + request.top_k
-        options = None if listed.order else self._rerank.options(request)
-        by_candidates = listed.any and (request.method in MODEL_METHODS or listed.collapse is not None)
-        deepest = MOST_RANKED if by_candidates else end if options is None else max(end, options.depth)
-        self._ranking.rank(retrieval, deepest)
-        self._lister.list(retrieval, listed, deepest)
-        if options is not None:
-            self._read_documents(retrieval, options.depth)
-            self._rerank.rerank(retrieval, options)
-        if listed.collapse is not None:
-            self._lister.collapse(retrieval, listed.collapse)
-        reachable = min(MOST_RANKED, retrieval.total.value if listed.collapse is None else len(retrieval.documents))
-        retrieval.documents = retrieval.documents[start:end]
-        if end < reachable:
-            depth = retrieval.rerank_depth if retrieval.reranked is not None else 0
-            automatic = depth if request.rerank is None else None
-            retrieval.next = retrieval.cursor(Position(end, request.method or "psq", automatic))
-        if read:
-            self._read_documents(retrieval, request.top_k)
+        self._pages.rank(retrieval, listed, read=read)
         for stage, seconds in retrieval.seconds.items():
             self._metrics.stage(stage, seconds)
         self._metrics.count_degraded(retrieval.degraded)
         words, oov = foreign_words(retrieval.translations), unknown_everywhere(retrieval.translations)
         self._metrics.query(retrieval.query.language, len(words), len(oov))
-
-    def _read_documents(self, retrieval: Retrieval, count: int) -> None:
-        """Read those of the first documents that were not read yet, with their passages.
-
-        Those that were deleted meanwhile, or of which no found passage is left, are left out.
-        """
-        chosen, others = retrieval.documents[:count], retrieval.documents[count:]
-        retrieval.documents = [document for document in chosen if not document.is_read]
-        if not retrieval.documents:
-            retrieval.documents = [*chosen, *others]
-            return
-        self._ranking.add_passages(retrieval)
-        present = {id(document) for document in retrieval.documents}
-        stored = self._collections.by_keys([document.key for document in retrieval.documents])
-        readable = []
-        for document in chosen:
-            if document.is_read:
-                readable.append(document)
-                continue
-            if document.key not in stored or id(document) not in present:
-                continue
-            document.stored = stored[document.key]
-            if document.passage is not None and document.passage.generation != document.stored.generation:
-                if document.collection_ranking is None:
-                    continue
-                document.passage = None
-            text = indexed_text(document.stored.title, document.stored.text)
-            document.whole = AnalysedText(text, document.stored.language, self._analysis, self._words)
-            document.is_read = True
-            readable.append(document)
-        retrieval.documents = [*readable, *others]
 
     def _gloss(self, retrieval: Retrieval) -> None:
         """Gloss the hits, as many as there is time for."""
