@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dragoman.engine.search.response import AttentionWord, Contribution, Entity, Gloss, Highlight, QueryWord
+from dragoman.engine.search.response import AttentionWord, Contribution, Entity, FacetCount, Gloss, Highlight, QueryWord
 
 T = TypeVar("T")
 
 _HIT = 3_000
 """What a hit takes at most without what is counted here, in bytes of JSON: its snippet, its id and its scores."""
 _TITLE = 200
+_COUNT = 40
+"""What the value of a facet takes beside its text."""
 
 
 class Room:
@@ -41,6 +43,15 @@ class Room:
         self._note(kind, rank)
         return []
 
+    def facet(self, counts: Sequence[FacetCount]) -> list[FacetCount]:
+        """The first of a field's values, as many as there is room for; half of an answer is for hits."""
+        for index, counted in enumerate(counts):
+            size = _COUNT + _bytes(str(counted.value))
+            if self._left - size < self._limit // 2 or not self._take(size):
+                self._note("facets", 0)
+                return list(counts[:index])
+        return list(counts)
+
     def short_of(self, kind: str) -> bool:
         """Whether there was no room for pieces of this kind."""
         return kind in self._short
@@ -62,8 +73,7 @@ class Room:
     def messages(self) -> list[str]:
         """What was left out, of how many hits."""
         return [
-            f"{kind}: cut short in {len(ranks)} hits, the first of rank {min(ranks)}: an answer may have {self._limit}"
-            " bytes"
+            f"{kind}: cut short{_of_hits(ranks)}: an answer may have {self._limit} bytes"
             for kind, ranks in self._short.items()
         ]
 
@@ -75,6 +85,10 @@ class Room:
 
     def _note(self, kind: str, rank: int) -> None:
         self._short.setdefault(kind, []).append(rank)
+
+
+def _of_hits(ranks: Sequence[int]) -> str:
+    return f" in {len(ranks)} hits, the first of rank {min(ranks)}" if min(ranks) else ""
 
 
 def highlight_size(highlight: Highlight) -> int:

@@ -123,8 +123,12 @@ def _facets(
     listed: dict[str, list[FacetCount]] = {}
     for facet, of_field in zip(facets, counts, strict=True):
         best = sorted(of_field.items(), key=lambda entry: (-entry[1], entry[0]))
-        shown = [
-            FacetCount(value=value, count=count) for encoded, count in best if (value := decode(encoded)) is not None
-        ]
-        listed[facet.field] = shown[: facet.size]
+        shown = []
+        for encoded, count in best[: facet.size]:
+            value = decode(encoded)
+            if value is None or (isinstance(value, str) and len(value) > _LONGEST_SHOWN):
+                retrieval.truncated.append(f"facets: a long value of {facet.field!r} is not listed")
+            else:
+                shown.append(FacetCount(value=value, count=count))
+        listed[facet.field] = retrieval.room.facet(shown)
     return listed
