@@ -43,6 +43,7 @@ from dragoman.service.http.threads import Threads
 from dragoman.store.collections.importing import Imported
 from dragoman.store.documents.info import DocumentInfo
 from dragoman.store.documents.patch import DocumentPatch
+from dragoman.store.validation import Name
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 
@@ -178,7 +179,15 @@ async def retry_unindexed(name: CollectionName, request: Request, runtime: Runti
 
 @router.post("/{name}/documents", openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
 async def add_documents(
-    name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep, expected: ExpectedDep
+    name: CollectionName,
+    request: Request,
+    runtime: RuntimeDep,
+    record: RecordDep,
+    expected: ExpectedDep,
+    fingerprint: Annotated[
+        Name | None,
+        Query(description="The name in the metadata that gets a mark which near copies of a text share."),
+    ] = None,
 ) -> ImportBody:
     """Add or replace documents, streamed as NDJSON. When this returns, they are searchable and durable.
 
@@ -192,7 +201,9 @@ async def add_documents(
 
     def work(parts: Iterator[bytes]) -> Imported:
         with record("documents.import", name):
-            return runtime.collections.import_documents(name, parts, gzip=gzip, expected=expected)
+            return runtime.collections.import_documents(
+                name, parts, gzip=gzip, expected=expected, fingerprint_field=fingerprint
+            )
 
     return import_body(await work_on_upload(request, work))
 

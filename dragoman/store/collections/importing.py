@@ -22,6 +22,7 @@ from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.lexicon.text.beginnings import title_key
 from dragoman.store.database import Store
+from dragoman.store.documents.fingerprint import fingerprint
 from dragoman.store.documents.info import Generations, check_generation
 from dragoman.store.documents.line import DocumentLine, other_form, parse_document, peek
 from dragoman.store.line import LineRejected
@@ -93,14 +94,19 @@ class DocumentImport:
         settings: Settings,
         metrics: Metrics,
         expected: Generations = None,
+        fingerprint_field: str | None = None,
     ) -> None:
-        """With ``expected``, nothing is stored unless the collection is of one of these generations until then."""
+        """With ``expected``, nothing is stored unless the collection is of one of these generations until then.
+
+        ``fingerprint_field`` is the name in the metadata that gets the fingerprint of each text.
+        """
         self._store = store
         self._index = index
         self._collection = collection
         self._settings = settings
         self._metrics = metrics
         self._expected = expected
+        self._fingerprint_field = fingerprint_field
         self._done = Imported(generation=collection.generation)
         self._stored_line = 0
         self._reached = 0
@@ -283,9 +289,13 @@ class DocumentImport:
         if any(document.language is None and languages[id] != stored_languages[id] for id, document in latest.items()):
             raise _LanguageChanged
         rows = {id: self._row(collection, document, languages[id]) for id, document in latest.items()}
+        if (marked := self._fingerprint_field) is not None:
+            for id, document in latest.items():
+                metadata[id] = {**(metadata[id] or {}), marked: fingerprint(document.text)}
+                rows[id]["metadata_"] = metadata[id]
         keys = {id: key for id, (key, _) in present.items()}
         for id, (_, deleted) in present.items():
-            if latest[id].metadata is None and not deleted:
+            if latest[id].metadata is None and not deleted and self._fingerprint_field is None:
                 del rows[id]["metadata_"]  # it stays as it is
         if updated := [{"key": keys[id], **row} for id, row in rows.items() if id in keys]:
             session.execute(update(Document), updated)

@@ -222,12 +222,18 @@ class Collections:
         return collect_statistics(self._store, row, self._indexes.of(row.id).directory)
 
     def import_documents(
-        self, name: str, parts: Iterator[bytes], gzip: bool = False, expected: Generations = None
+        self,
+        name: str,
+        parts: Iterator[bytes],
+        gzip: bool = False,
+        expected: Generations = None,
+        fingerprint_field: str | None = None,
     ) -> Imported:
         """Store and index the documents of a streamed NDJSON body, plain or gzip.
 
         When this returns, they are durable and searchable. Invalid lines are rejected individually. A fault of the
-        whole body ends the import and keeps the documents before it.
+        whole body ends the import and keeps the documents before it. ``fingerprint_field`` names what of their metadata
+        gets a mark that near copies share.
 
         Raises:
             NotFound: there is no such collection.
@@ -235,7 +241,9 @@ class Collections:
             ServiceError: the rest of the body cannot be read; the message has the line, and what was stored.
         """
         row = self._row(name)
-        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics, expected)
+        work = DocumentImport(
+            self._store, self._indexes.of(row.id), row, self._settings, self._metrics, expected, fingerprint_field
+        )
         try:
             return work.run(parts, gzip)
         finally:
