@@ -17,13 +17,16 @@ from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
-from dragoman.files.streams import Line, StreamFault, lines, unpack
+from dragoman.files.streams import StreamFault, unpack
 from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.lexicon.text.beginnings import title_key
 from dragoman.store.database import Store
+from dragoman.store.documents.formats.mapping import FieldMapping
+from dragoman.store.documents.formats.reader import TABLES, WHOLE, read_rows
+from dragoman.store.documents.formats.rows import Row, RowLimits
 from dragoman.store.documents.info import Generations, check_generation
-from dragoman.store.documents.line import DocumentLine, other_form, parse_document, peek
+from dragoman.store.documents.line import DocumentLine, parse_document
 from dragoman.store.line import LineRejected
 from dragoman.store.models import Collection, Document
 
@@ -47,6 +50,15 @@ class Imported:
     replaced: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportForm:
+    """How a body is written: its format, whether it has to be gzip, and which of its fields are which."""
+
+    format: str = "ndjson"
+    gzip: bool = False
+    mapping: FieldMapping = field(default_factory=FieldMapping)
 
 
 @dataclass(slots=True)
@@ -104,9 +116,10 @@ class DocumentImport:
         self._done = Imported(generation=collection.generation)
         self._stored_line = 0
         self._reached = 0
+        self._whole = False
 
-    def run(self, parts: Iterator[bytes], gzip: bool = False) -> Imported:
-        """Import all lines of the body; with ``gzip`` it has to be packed, else it may be.
+    def run(self, parts: Iterator[bytes], form: ImportForm) -> Imported:
+        """Import all documents of the body, which may be packed; a JSON array whole or not at all.
 
         Raises:
             InvalidRequest: every line is rejected; the message tells the first of them.
@@ -119,9 +132,9 @@ class DocumentImport:
         where = ""
         try:
             try:
-                self._import(parts, gzip)
+                self._import(parts, form)
             except Exception:
-                where = f"line {self._reached + 1}: "
+                where = "" if form.format == WHOLE else f"line {self._reached + 1}: "
                 raise
             finally:
                 self._publish()
@@ -131,7 +144,7 @@ class DocumentImport:
                 raise
             raise type(error)(f"{where}{error}; {self._describe_stored()}") from fault
         if not self._reached:
-            raise InvalidRequest("the body holds no documents: send one JSON object per line")
+            raise InvalidRequest("the body holds no documents")
         self._done.rejected.sort(key=lambda rejected: rejected.line)
         self._metrics.documents("rejected", len(self._done.rejected))
         if not self._done.accepted and self._done.rejected:
@@ -142,36 +155,56 @@ class DocumentImport:
         if self._done.accepted:
             self._index.refresh()
 
-    def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
+    def _import(self, parts: Iterator[bytes], form: ImportForm) -> None:
         limits = self._settings.uploads
-        plain = unpack(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=gzip)
-        head, plain = peek(plain)
-        if (form := other_form(head)) is not None:
-            raise InvalidRequest(f"the body is {form}: send one JSON object per line")
+        plain = unpack(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=form.gzip)
+        self._whole = whole = form.format == WHOLE
         batch = _Batch()
         try:
-            for line in lines(plain, limits.ndjson_line_bytes):
-                self._take(line, batch)
-                self._reached = batch.last_line = line.line_number
-                if len(batch.documents) >= BATCH_LINES or batch.size >= BATCH_BYTES:
-                    full, batch = batch, _Batch(last_line=line.line_number)
+            for row in read_rows(plain, form.format, form.mapping, self._row_limits()):
+                self._take(row, batch, form)
+                self._reached = batch.last_line = row.line
+                if not whole and (len(batch.documents) >= BATCH_LINES or batch.size >= BATCH_BYTES):
+                    full, batch = batch, _Batch(last_line=row.line)
                     self._save(full)
         except (StreamFault, ServiceError):
-            self._save(batch)  # the lines before the fault are whole
+            if not whole:
+                self._save(batch)  # the lines before the fault are whole
             raise
+        self._refuse_part()
         self._save(batch)
 
-    def _take(self, line: Line, batch: _Batch) -> None:
+    def _row_limits(self) -> RowLimits:
+        uploads, requests = self._settings.uploads, self._settings.requests
+        return RowLimits(
+            uploads.ndjson_line_bytes,
+            requests.body_bytes,
+            requests.body_values,
+            requests.body_depth,
+            uploads.decompressed_bytes,
+            self._settings.store.data_dir,
+        )
+
+    def _refuse_part(self) -> None:
+        """
+        Raises:
+            InvalidRequest: some documents of a body are rejected that is stored whole or not at all.
+        """
+        if self._whole and self._done.rejected:
+            raise InvalidRequest(f"an array is imported whole: {_list_rejected(self._done.rejected)}")
+
+    def _take(self, row: Row, batch: _Batch, form: ImportForm) -> None:
         try:
-            if line.content is None:
-                raise LineRejected(f"the line is longer than {self._settings.uploads.ndjson_line_bytes} bytes")
-            document = parse_document(line.content, self._settings.requests.body_depth)
+            if row.content is None:
+                raise LineRejected(row.reason)
+            depth = self._settings.requests.body_depth
+            document = parse_document(row.content, depth, form.mapping, form.format in TABLES)
         except LineRejected as fault:
-            self._reject(Rejected(line.line_number, fault.id, str(fault)))
+            self._reject(Rejected(row.line, fault.id, str(fault)))
             return
         batch.documents.append(document)
-        batch.lines.append(line.line_number)
-        batch.size += memory_of(line.content)
+        batch.lines.append(row.line)
+        batch.size += memory_of(row.content)
 
     def _reject(self, rejected: Rejected) -> None:
         if len(self._done.rejected) >= self._settings.uploads.rejected_lines:
@@ -230,6 +263,7 @@ class DocumentImport:
             )
             for position, reason in faults.items():
                 self._reject(Rejected(batch.lines[position], batch.documents[position].id, reason))
+            self._refuse_part()
             if not faults:
                 return {batch.documents[row.key].id: row for row in rows}, languages
             usable = [position for position in range(len(batch.documents)) if position not in faults]
