@@ -27,6 +27,8 @@ class Limits:
     ratio: int = 200
     """Decompressed to compressed bytes, looked at once 16 MiB have been decompressed."""
     line_bytes: int = 1 << 16
+    record_lines: int = 100
+    """Lines that the quotes of one record may span."""
     term_characters: int = 1000
     entries: int = 20_000_000
     spreadsheet_bytes: int = 64 << 20

@@ -14,7 +14,6 @@ SPACES = " "
 """The separator of files whose cells are single words: any number of spaces and tabs."""
 NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", SPACES: "spaces"}
 _RUNS = re.compile("[ \t]+")
-_MOST_LINES = 100
 Lines = Iterator[tuple[int, str] | Rejection]
 
 
@@ -92,7 +91,7 @@ def _whole_record(
     parts = [line]
     quotes, size = line.count('"'), len(line)
     last = line_number
-    while quotes % 2 and len(taken) < _MOST_LINES and size <= limits.line_bytes:
+    while quotes % 2 and len(taken) < limits.record_lines and size <= limits.line_bytes:
         following = next(source, None)
         if following is None:
             break

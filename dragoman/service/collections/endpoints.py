@@ -13,6 +13,7 @@ from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.files.streams import gzip_stream
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
 from dragoman.service.collections.conditions import ExpectedDep, etag
+from dragoman.service.collections.import_form import ImportParameters, describe_body
 from dragoman.service.collections.schemas import (
     UNINDEXED_LISTED,
     CollectionBody,
@@ -35,15 +36,12 @@ from dragoman.service.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDe
 from dragoman.service.http.bodies import (
     NDJSON_TYPES,
     StrictRoute,
-    check_media_type,
-    content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.http.threads import Threads
 from dragoman.store.collections.importing import Imported
 from dragoman.store.documents.info import DocumentInfo
 from dragoman.store.documents.patch import DocumentPatch
-from dragoman.store.validation import Name
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 
@@ -53,20 +51,17 @@ _LINE_SCHEMA = {
     "required": ["id", "text"],
     "additionalProperties": False,
     "properties": {
-        "id": {"type": "string", "minLength": 1, "maxLength": ID_CHARS},
+        "id": {
+            "anyOf": [{"type": "string", "minLength": 1, "maxLength": ID_CHARS}, {"type": "integer"}],
+            "description": "Also named _id or docid.",
+        },
         "text": {"type": "string", "minLength": 1},
         "title": {"type": "string"},
         "language": {"type": "string", "description": "ISO 639-1; default: as it is, or the collection's"},
         "metadata": {"type": "object"},
     },
 }
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "description": "One JSON object per line; plain, or gzip with or without Content-Encoding: gzip.",
-        "content": {"application/x-ndjson": {"schema": _LINE_SCHEMA}},
-    }
-}
+_BODY = describe_body(_LINE_SCHEMA)
 
 _EXPORT: dict[int | str, dict[str, Any]] = {
     200: {"description": "One document a line.", "content": {NDJSON_TYPES[0]: {"schema": {"type": "string"}}}}
@@ -184,26 +179,20 @@ async def add_documents(
     runtime: RuntimeDep,
     record: RecordDep,
     expected: ExpectedDep,
-    fingerprint: Annotated[
-        Name | None,
-        Query(description="The name in the metadata that gets a mark which near copies of a text share."),
-    ] = None,
+    parameters: Annotated[ImportParameters, Query()],
 ) -> ImportBody:
-    """Add or replace documents, streamed as NDJSON. When this returns, they are searchable and durable.
+    """Add or replace documents, streamed. When this returns, they are searchable and durable.
 
     A document that is there keeps its language and its metadata where they are left out; `{}` clears metadata.
     An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole body,
     such as truncated gzip, is an error. Its message says what was stored before, which stays. If every line is invalid,
-    the answer is 422 and names the lines.
+    the answer is 422 and names the lines. A JSON array is imported or refused whole; its elements count as lines.
     """
-    check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
-    gzip = content_gzip(request)
+    form = parameters.read_form(request)
 
     def work(parts: Iterator[bytes]) -> Imported:
         with record("documents.import", name):
-            return runtime.collections.import_documents(
-                name, parts, gzip=gzip, expected=expected, fingerprint_field=fingerprint
-            )
+            return runtime.collections.import_documents(name, parts, form, expected)
 
     return import_body(await work_on_upload(request, work))
 

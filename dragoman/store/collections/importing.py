@@ -17,14 +17,17 @@ from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
-from dragoman.files.streams import Line, StreamFault, lines, unpack
+from dragoman.files.streams import StreamFault, unpack
 from dragoman.indexes.attributes.values import encode_attributes
 from dragoman.indexes.documents import IndexedDocument, IndexRow
 from dragoman.lexicon.text.beginnings import title_key
 from dragoman.store.database import Store
 from dragoman.store.documents.fingerprint import fingerprint
+from dragoman.store.documents.formats.mapping import FieldMapping
+from dragoman.store.documents.formats.reader import TABLES, WHOLE, read_rows
+from dragoman.store.documents.formats.rows import Row, RowLimits
 from dragoman.store.documents.info import Generations, check_generation
-from dragoman.store.documents.line import DocumentLine, other_form, parse_document, peek
+from dragoman.store.documents.line import DocumentLine, parse_document
 from dragoman.store.line import LineRejected
 from dragoman.store.models import Collection, Document
 
@@ -48,6 +51,17 @@ class Imported:
     replaced: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportForm:
+    """How a body is written: its format, whether it has to be gzip, and which of its fields are which."""
+
+    format: str = "ndjson"
+    gzip: bool = False
+    mapping: FieldMapping = field(default_factory=FieldMapping)
+    fingerprint_field: str | None = None
+    """What of the metadata gets a mark that near copies of a text share."""
 
 
 @dataclass(slots=True)
@@ -94,40 +108,38 @@ class DocumentImport:
         settings: Settings,
         metrics: Metrics,
         expected: Generations = None,
-        fingerprint_field: str | None = None,
     ) -> None:
-        """With ``expected``, nothing is stored unless the collection is of one of these generations until then.
-
-        ``fingerprint_field`` is the name in the metadata that gets the fingerprint of each text.
-        """
+        """With ``expected``, nothing is stored unless the collection is of one of these generations until then."""
         self._store = store
         self._index = index
         self._collection = collection
         self._settings = settings
         self._metrics = metrics
         self._expected = expected
-        self._fingerprint_field = fingerprint_field
+        self._fingerprint_field: str | None = None
         self._done = Imported(generation=collection.generation)
         self._stored_line = 0
         self._reached = 0
+        self._whole = False
 
-    def run(self, parts: Iterator[bytes], gzip: bool = False) -> Imported:
-        """Import all lines of the body; with ``gzip`` it has to be packed, else it may be.
+    def run(self, parts: Iterator[bytes], form: ImportForm) -> Imported:
+        """Import all documents of the body, which may be packed; a JSON array whole or not at all.
 
         Raises:
             InvalidRequest: every line is rejected; the message tells the first of them.
             PreconditionFailed: the collection is of none of the expected generations.
             ServiceError: the body cannot be read to its end, or something cannot be stored.
         """
+        self._fingerprint_field = form.fingerprint_field
         check_generation(self._expected, self._collection.generation, "collection")
         with self._index.writing():
             pass  # refused before anything is read where the index cannot take documents
         where = ""
         try:
             try:
-                self._import(parts, gzip)
+                self._import(parts, form)
             except Exception:
-                where = f"line {self._reached + 1}: "
+                where = "" if form.format == WHOLE else f"line {self._reached + 1}: "
                 raise
             finally:
                 self._publish()
@@ -137,7 +149,7 @@ class DocumentImport:
                 raise
             raise type(error)(f"{where}{error}; {self._describe_stored()}") from fault
         if not self._reached:
-            raise InvalidRequest("the body holds no documents: send one JSON object per line")
+            raise InvalidRequest("the body holds no documents")
         self._done.rejected.sort(key=lambda rejected: rejected.line)
         self._metrics.documents("rejected", len(self._done.rejected))
         if not self._done.accepted and self._done.rejected:
@@ -148,36 +160,56 @@ class DocumentImport:
         if self._done.accepted:
             self._index.refresh()
 
-    def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
+    def _import(self, parts: Iterator[bytes], form: ImportForm) -> None:
         limits = self._settings.uploads
-        plain = unpack(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=gzip)
-        head, plain = peek(plain)
-        if (form := other_form(head)) is not None:
-            raise InvalidRequest(f"the body is {form}: send one JSON object per line")
+        plain = unpack(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=form.gzip)
+        self._whole = whole = form.format == WHOLE
         batch = _Batch()
         try:
-            for line in lines(plain, limits.ndjson_line_bytes):
-                self._take(line, batch)
-                self._reached = batch.last_line = line.line_number
-                if len(batch.documents) >= BATCH_LINES or batch.size >= BATCH_BYTES:
-                    full, batch = batch, _Batch(last_line=line.line_number)
+            for row in read_rows(plain, form.format, form.mapping, self._row_limits()):
+                self._take(row, batch, form)
+                self._reached = batch.last_line = row.line
+                if not whole and (len(batch.documents) >= BATCH_LINES or batch.size >= BATCH_BYTES):
+                    full, batch = batch, _Batch(last_line=row.line)
                     self._save(full)
         except (StreamFault, ServiceError):
-            self._save(batch)  # the lines before the fault are whole
+            if not whole:
+                self._save(batch)  # the lines before the fault are whole
             raise
+        self._refuse_part()
         self._save(batch)
 
-    def _take(self, line: Line, batch: _Batch) -> None:
+    def _row_limits(self) -> RowLimits:
+        uploads, requests = self._settings.uploads, self._settings.requests
+        return RowLimits(
+            uploads.ndjson_line_bytes,
+            requests.body_bytes,
+            requests.body_values,
+            requests.body_depth,
+            uploads.decompressed_bytes,
+            self._settings.store.data_dir,
+        )
+
+    def _refuse_part(self) -> None:
+        """
+        Raises:
+            InvalidRequest: some documents of a body are rejected that is stored whole or not at all.
+        """
+        if self._whole and self._done.rejected:
+            raise InvalidRequest(f"an array is imported whole: {_list_rejected(self._done.rejected)}")
+
+    def _take(self, row: Row, batch: _Batch, form: ImportForm) -> None:
         try:
-            if line.content is None:
-                raise LineRejected(f"the line is longer than {self._settings.uploads.ndjson_line_bytes} bytes")
-            document = parse_document(line.content, self._settings.requests.body_depth)
+            if row.content is None:
+                raise LineRejected(row.reason)
+            depth = self._settings.requests.body_depth
+            document = parse_document(row.content, depth, form.mapping, form.format in TABLES)
         except LineRejected as fault:
-            self._reject(Rejected(line.line_number, fault.id, str(fault)))
+            self._reject(Rejected(row.line, fault.id, str(fault)))
             return
         batch.documents.append(document)
-        batch.lines.append(line.line_number)
-        batch.size += memory_of(line.content)
+        batch.lines.append(row.line)
+        batch.size += memory_of(row.content)
 
     def _reject(self, rejected: Rejected) -> None:
         if len(self._done.rejected) >= self._settings.uploads.rejected_lines:
@@ -236,6 +268,7 @@ class DocumentImport:
             )
             for position, reason in faults.items():
                 self._reject(Rejected(batch.lines[position], batch.documents[position].id, reason))
+            self._refuse_part()
             if not faults:
                 return {batch.documents[row.key].id: row for row in rows}, languages
             usable = [position for position in range(len(batch.documents)) if position not in faults]

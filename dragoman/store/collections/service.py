@@ -38,7 +38,7 @@ from dragoman.store.collections.aliases import (
     hold_names,
 )
 from dragoman.store.collections.changes import change_collection, empty_collection
-from dragoman.store.collections.importing import DocumentImport, Imported
+from dragoman.store.collections.importing import DocumentImport, Imported, ImportForm
 from dragoman.store.collections.statistics import Statistics, collect_statistics
 from dragoman.store.collections.stored_documents import StoredDocuments
 from dragoman.store.collections.stored_entities import StoredEntities
@@ -222,18 +222,12 @@ class Collections:
         return collect_statistics(self._store, row, self._indexes.of(row.id).directory)
 
     def import_documents(
-        self,
-        name: str,
-        parts: Iterator[bytes],
-        gzip: bool = False,
-        expected: Generations = None,
-        fingerprint_field: str | None = None,
+        self, name: str, parts: Iterator[bytes], form: ImportForm | None = None, expected: Generations = None
     ) -> Imported:
-        """Store and index the documents of a streamed NDJSON body, plain or gzip.
+        """Store and index the documents of a streamed body, plain or gzip; by default NDJSON.
 
         When this returns, they are durable and searchable. Invalid lines are rejected individually. A fault of the
-        whole body ends the import and keeps the documents before it. ``fingerprint_field`` names what of their metadata
-        gets a mark that near copies share.
+        whole body ends the import and keeps the documents before it.
 
         Raises:
             NotFound: there is no such collection.
@@ -241,11 +235,9 @@ class Collections:
             ServiceError: the rest of the body cannot be read; the message has the line, and what was stored.
         """
         row = self._row(name)
-        work = DocumentImport(
-            self._store, self._indexes.of(row.id), row, self._settings, self._metrics, expected, fingerprint_field
-        )
+        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics, expected)
         try:
-            return work.run(parts, gzip)
+            return work.run(parts, form or ImportForm())
         finally:
             self._dense.follow(row.id)
             self._entities.follow(row.id)

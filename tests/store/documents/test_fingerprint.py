@@ -6,6 +6,7 @@ import random
 
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
+from dragoman.store.collections.importing import ImportForm
 from dragoman.store.documents.fingerprint import fingerprint
 from tests.support.searching import ndjson, running
 
@@ -36,7 +37,7 @@ def test_hits_are_collapsed_by_the_mark_of_an_import(settings: Settings) -> None
             {"id": "b", "text": f"{wired} neno0", "metadata": {"source": "y"}},
             {"id": "c", "text": other},
         ]
-        runtime.collections.import_documents("c", iter([ndjson(documents)]), fingerprint_field="story")
+        runtime.collections.import_documents("c", iter([ndjson(documents)]), ImportForm(fingerprint_field="story"))
         metadata = runtime.collections.document("c", "a").metadata
         assert metadata == {"source": "x", "story": fingerprint(f"{wired} neno0")}
         query = SearchQuery(query="neno0", method="none", query_language="sw", rerank=False, collapse="story")

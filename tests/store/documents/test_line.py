@@ -43,7 +43,7 @@ def test_an_empty_title_is_none():
         ('"x"', None, "the line is not a JSON object"),
         ("{}", None, "id: Field required; text: Field required"),
         ('{"id": "a"}', "a", "text: Field required"),
-        ('{"id": 7, "text": "t"}', None, "id: .* valid string"),
+        ('{"id": 7.5, "text": "t"}', None, "id: .* valid string"),
         ('{"id": true, "text": "t"}', None, "id: .* valid string"),
         ('{"id": "", "text": "t"}', None, "id: String should have at least 1 character"),
         ('{"id": "' + "x" * 513 + '", "text": "t"}', None, "id: longer than 512 characters"),
