@@ -12,6 +12,7 @@ from typing import NamedTuple
 from dragoman.deadline import check_each
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.chosen_fields import check_fields
 from dragoman.engine.core.errors import InvalidRequest, TooManyRequests, Unavailable
 from dragoman.engine.core.priority import Traffic, in_background
 from dragoman.engine.core.stages import optional
@@ -390,6 +391,7 @@ class Search:
             self._translations.check_configured()
         if len(request.query) > settings.search.query_chars:
             raise InvalidRequest(f"query: longer than {settings.search.query_chars} characters")
+        check_fields(request.fields or (), "fields")
         if request.top_k > settings.search.top_k_max:
             raise InvalidRequest(f"top_k: must be at most {settings.search.top_k_max}")
         check_page(request)

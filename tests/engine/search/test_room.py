@@ -52,4 +52,6 @@ def test_what_has_no_room_is_left_out_and_told() -> None:
     assert room.all_or_none("contributions", 2, [1] * 10, lambda one: 100) == []
     assert room.short_of("contributions") and room.all_or_none("contributions", 2, [1], lambda one: 1) == []
     assert room.title(2, "a" * 1_000) == "a" * 200
-    assert [message.split(":")[0] for message in room.messages()] == ["highlights", "contributions", "titles"]
+    assert not room.metadata(2, 1_000)
+    kinds = ["highlights", "contributions", "titles", "metadata"]
+    assert [message.split(":")[0] for message in room.messages()] == kinds
