@@ -232,5 +232,19 @@ def ask(runtime: Runtime, query: str, method: str = "dense", **more: Any) -> Sea
     return runtime.search.search(request, "id")
 
 
+def ids(answer: SearchResponse) -> list[str]:
+    return [hit.id for hit in answer.hits]
+
+
+def settled(runtime: Runtime) -> None:
+    """Wait until the background has embedded everything."""
+    for _ in range(500):
+        with runtime.dense.follower._state:
+            if not runtime.dense.follower._queue:
+                return
+        time.sleep(0.01)
+    raise AssertionError("not embedded")
+
+
 def reasons(answer: SearchResponse, stage: str = "dense") -> list[str]:
     return [one.reason for one in answer.degraded if one.stage == stage]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import regex
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
+from dragoman.engine.core.memory import return_freed
 from dragoman.engine.query.word_model import model_languages, text_words, word_confidences
 from dragoman.indexes.analysis.common_words import common_letters, common_words
 from dragoman.lexicon.text.tokens import fold, words
@@ -48,6 +49,8 @@ _ENGLISH = 0.8
 _READERS = 1.5
 """What a reader's language has in advance, in log odds."""
 _SURE = 0.5
+_LOADED: set[Language] = set()
+"""The languages whose models lingua keeps in memory."""
 _OWN_SCRIPT = {
     code: regex.compile(rf"[\P{{L}}\p{{Script={script}}}]++")
     for code, script in {
@@ -249,10 +252,11 @@ def _model_confidences(text: str, languages: frozenset[Language]) -> dict[Langua
     if len(languages) == 1:
         other = Language.ENGLISH if Language.ENGLISH not in languages else Language.FRENCH
         languages = languages | {other}
-    return {
-        confidence.language: confidence.value
-        for confidence in _detector(languages).compute_language_confidence_values(text)
-    }
+    values = _detector(languages).compute_language_confidence_values(text)
+    if not languages <= _LOADED:  # their models were read now, larger than they are
+        _LOADED.update(languages)
+        return_freed()
+    return {confidence.language: confidence.value for confidence in values}
 
 
 @lru_cache(maxsize=1)

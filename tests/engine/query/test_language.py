@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.engine.query import language as language_module
 from dragoman.engine.query.language import detect
 
 CANDIDATES = [
@@ -199,6 +200,15 @@ def test_a_sentence_is_told_whoever_reads_it() -> None:
 def test_an_ambiguous_word_is_less_sure_than_a_sentence() -> None:
     assert detect("Panama", COLLECTIONS, nothing).probability < 0.9
     assert detect("2019", COLLECTIONS, nothing).unsure
+
+
+def test_memory_that_models_took_to_be_read_is_returned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    returned: list[bool] = []
+    monkeypatch.setattr(language_module, "_LOADED", set())
+    monkeypatch.setattr(language_module, "return_freed", lambda: returned.append(True))
+    for candidates in (["de", "en"], ["de", "en"], ["de"], ["de", "en", "fr"]):
+        detect("Das Schiff liegt im Hafen.", candidates, lambda language, word: False)
+    assert len(returned) == 2
 
 
 def test_a_decomposed_text_is_as_its_composed_form() -> None:
