@@ -104,14 +104,15 @@ def test_hits_of_any_method_have_it_where_it_was_asked_for(runtime: Runtime) -> 
 
 def test_what_is_not_read_or_has_no_room_is_told(runtime: Runtime) -> None:
     long = "bzaku " * 2_000
-    add(runtime, "sw", *({"id": str(id), "text": f"7 {long}"} for id in range(1, 4)))
+    add(runtime, "sw", *({"id": str(id), "text": f"7 {long}"} for id in range(1, 10)))
     answer = search(runtime, "7 zab")
     assert "attention: of document '2' only the beginning was read" in answer.truncated
     assert len(of(answer.hits[0]).document_words) > 700
-    answer = search(runtime, " ".join(["zab"] * 500), top_k=3)
+    answer = search(runtime, " ".join(["zab"] * 500))
     hits = [hit.attention for hit in answer.hits]
     sizes = [0 if attention is None else len(attention.document_words) for attention in hits]
     assert sizes[0] > sizes[-1]
     assert all(len(attention.weights) == 500 for attention in hits if attention is not None)
+    assert "attention: of document '2' only the first 100000 links are shown" in answer.truncated
     (told,) = (message for message in answer.truncated if message.startswith("attention: cut short"))
     assert f"in {sum(size < sizes[0] for size in sizes)} hits" in told
