@@ -75,8 +75,9 @@ class SearchSettings(Group):
     answer_bytes: int = Field(
         default=16 * MIB,
         ge=4 * MIB,
-        description="Room in the answer of a search, bytes, for titles, highlights, glosses, names and contributions"
-        " beside the snippets; what does not fit is left out of the lower hits and named in `truncated`.",
+        description="Room in the answer of a search, bytes, for titles, highlights, glosses, names, contributions and"
+        " attention beside the snippets; what does not fit is left out of the lower hits and named in `truncated`. Of a"
+        " document that is read, for what comes with it.",
     )
     concurrent_searches: int = Field(
         default=256,

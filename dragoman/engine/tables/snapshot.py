@@ -225,7 +225,7 @@ class TableRegistry:
         """
         try:
             return self._selections.views(pair, members, by_version=True)
-        except Unavailable as fault:
+        except (Unavailable, OSError) as fault:
             for version in members:
                 if (version.name, version.version) not in self._ready:
                     raise NotFound(f"tables: version {version.version} of {version.name!r} was deleted") from fault

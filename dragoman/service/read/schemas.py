@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict, Field
+from typing import Self
+
+from pydantic import ConfigDict, Field, model_validator
 
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.core.names import ID_CHARS
@@ -33,6 +35,12 @@ class ReadRequest(Body):
         description="Translation tables to use: `name` for the active version, `name@3` for any that is there. All"
         " active ones when left out.",
     )
+
+    @model_validator(mode="after")
+    def _check_query_language(self) -> Self:
+        if self.query is None and self.query_language is not None:
+            raise ValueError("query_language: there is no query")
+        return self
 
     def as_query(self) -> ReadQuery:
         """What the engine is asked."""

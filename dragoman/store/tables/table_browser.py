@@ -75,7 +75,7 @@ class TableBrowser:
     def _content_if_there(self, version: ActiveVersion) -> Loaded | None:
         try:
             return self.content(version)
-        except Unavailable:
+        except (Unavailable, OSError):
             if version in self._store.ready()[0]:
                 raise
             return None

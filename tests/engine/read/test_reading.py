@@ -7,7 +7,8 @@ from dataclasses import astuple
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from dragoman.deadline import deadline
@@ -20,6 +21,7 @@ from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.store.tables.service import Upload
+from tests.support.modelling import WordEncoder, ask
 from tests.support.searching import add, running
 
 pytestmark = pytest.mark.slow
@@ -60,7 +62,7 @@ def read(runtime: Runtime, query: str | None = None, id: str = "1", **more: Any)
 
 
 @given(title=st.none() | TEXTS, text=TEXTS, query=QUERIES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_all_that_a_hit_shows_is_there_at_the_same_places(
     runtime: Runtime, title: str | None, text: str, query: list[str]
 ) -> None:
@@ -172,3 +174,18 @@ def test_tables_are_chosen_by_version_and_those_that_are_not_there_are_told(runt
     ):
         with pytest.raises(NotFound, match=message):
             read(runtime, **more)
+
+
+def test_what_is_near_in_meaning_is_marked_as_in_a_hybrid_hit(settings: Settings, encoder: WordEncoder) -> None:
+    with running(settings) as runtime:
+        runtime.collections.create("de", "de")
+        text = "Ein langer Satz ohne Belang. Eine Biene summt im Garten. Der Hafen liegt still."
+        add(runtime, "de", {"id": "0", "text": text, "metadata": {"year": 2024}}, {"id": "1", "text": "Asche"})
+        hits = ask(runtime, "bee", method="hybrid", query_language="de").hits
+        (hit,) = (hit for hit in hits if hit.id == "0")
+        assert any(highlight.match == "meaning" for highlight in hit.highlights)
+        answer = read(runtime, "bee", id="0", query_language="de", reader_language="de")
+        assert answer.highlights == hit.highlights
+        assert answer.degraded == []
+        add(runtime, "de", {"id": "0", "text": text.replace("Biene", "Fliege")})
+        assert read(runtime, id="0").document.text != text

@@ -66,6 +66,7 @@ def test_a_document_is_read_as_the_contract_says(client: httpx.Client) -> None:
         ({"reader_language": None}, 422, "reader_language"),
         ({"reader_language": "xx"}, 422, "reader_language"),
         ({"query": " "}, 422, "query"),
+        ({"query_language": "en"}, 422, "query_language: there is no query"),
         ({"tables": ["s_en_de@99"]}, 404, "tables[0]"),
         ({"tables": ["s_en_de@0"]}, 422, "tables[0]"),
         ({"language": "en"}, 422, "language"),
