@@ -184,14 +184,21 @@ def demo(
             envvar="DRAGOMAN_DATA_DIR", show_default="demo-data", help="Folder of the demo's database and index."
         ),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="DRAGOMAN_DEMO_DATA",
+            help="Folder of NDJSON, one file a language (ja.ndjson), that is served beside the demo's documents.",
+        ),
+    ] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Load a small multilingual collection with its tables, and serve it."""
+    """Load small multilingual collections with their tables, and serve them."""
     require("server", "dragoman demo")
     from dragoman.cli.demo import run
 
     fallbacks = {"data_dir": "demo-data", "worker_mode": "process"}
-    run(load_settings(config, fallbacks=fallbacks, data_dir=data_dir, port=port))
+    run(load_settings(config, fallbacks=fallbacks, data_dir=data_dir, port=port), data)
 
 
 def main() -> None:

@@ -43,6 +43,6 @@ def test_hits_are_collapsed_by_the_mark_of_an_import(settings: Settings) -> None
         query = SearchQuery(query="neno0", method="none", query_language="sw", rerank=False, collapse="story")
         assert {hit.id: hit.collapsed for hit in runtime.search.search(query, "r").hits} == {"a": 1, "c": 0}
         runtime.collections.import_documents(
-            "c", iter([ndjson([{"id": "a", "text": other}])]), fingerprint_field="story"
+            "c", iter([ndjson([{"id": "a", "text": other}])]), ImportForm(fingerprint_field="story")
         )
         assert runtime.collections.document("c", "a").metadata == {"source": "x", "story": fingerprint(other)}
