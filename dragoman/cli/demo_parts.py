@@ -14,7 +14,8 @@ from dragoman.files.streams import Line, lines
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.text.languages import UnknownLanguage, check_language
 from dragoman.service.runtime import Runtime
-from dragoman.store.documents.line import other_form, parse_document, peek
+from dragoman.store.documents.formats.forms import other_form, peek
+from dragoman.store.documents.line import parse_document
 from dragoman.store.line import LineRejected
 from dragoman.store.tables.service import Upload
 

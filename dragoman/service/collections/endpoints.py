@@ -13,7 +13,7 @@ from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.files.streams import gzip_stream
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
 from dragoman.service.collections.conditions import ExpectedDep, etag
-from dragoman.service.collections.import_form import ImportParameters, describe_body
+from dragoman.service.collections.import_form import EXPECTED, MEDIA_TYPES, ImportParameters, describe_body
 from dragoman.service.collections.schemas import (
     UNINDEXED_LISTED,
     CollectionBody,
@@ -36,6 +36,8 @@ from dragoman.service.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDe
 from dragoman.service.http.bodies import (
     NDJSON_TYPES,
     StrictRoute,
+    check_media_type,
+    content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.http.threads import Threads
@@ -188,7 +190,8 @@ async def add_documents(
     such as truncated gzip, is an error. Its message says what was stored before, which stays. If every line is invalid,
     the answer is 422 and names the lines. A JSON array is imported or refused whole; its elements count as lines.
     """
-    form = parameters.read_form(request)
+    check_media_type(request, (*NDJSON_TYPES, *MEDIA_TYPES), EXPECTED)
+    form = parameters.read_form(request.headers.get("content-type", ""), content_gzip(request))
 
     def work(parts: Iterator[bytes]) -> Imported:
         with record("documents.import", name):

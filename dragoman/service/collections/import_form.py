@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from dragoman.service.http.bodies import NDJSON_TYPES, check_media_type, content_gzip
 from dragoman.store.collections.importing import ImportForm
 from dragoman.store.documents.formats.mapping import MAPPING_CHARS, FieldMapping
 from dragoman.store.validation import Name
 
 Format = Literal["ndjson", "json", "csv", "tsv", "parquet", "trec"]
 
-_TYPES: dict[str, Format] = {
-    **dict.fromkeys(NDJSON_TYPES, "ndjson"),
+_FORMATS: dict[str, Format] = {
     "application/json": "json",
     "text/csv": "csv",
     "application/csv": "csv",
@@ -24,7 +21,9 @@ _TYPES: dict[str, Format] = {
     "application/x-parquet": "parquet",
     "application/x-trec-docs": "trec",
 }
-_EXPECTED = "NDJSON (Content-Type: application/x-ndjson), or in another format, which its type or format= names"
+MEDIA_TYPES = tuple(_FORMATS)
+"""Beside those of NDJSON."""
+EXPECTED = "NDJSON (Content-Type: application/x-ndjson), or in another format, which its type or format= names"
 
 
 class ImportParameters(BaseModel):
@@ -43,20 +42,15 @@ class ImportParameters(BaseModel):
         None, description="The name in the metadata that gets a mark which near copies of a text share: see `collapse`."
     )
 
-    def read_form(self, request: Request) -> ImportForm:
-        """
+    def read_form(self, media_type: str, gzip: bool) -> ImportForm:
+        """The form of a body of this media type, which has to be packed with ``gzip``.
+
         Raises:
-            UnsupportedMedia: the media type is none of documents.
             InvalidRequest: the mapping is none.
         """
-        check_media_type(request, tuple(_TYPES), _EXPECTED)
-        sent = request.headers.get("content-type", "").split(";")[0].strip().lower()
-        return ImportForm(
-            self.format or _TYPES.get(sent, "json"),  # what ends with +json
-            content_gzip(request),
-            FieldMapping(self.map),
-            self.fingerprint,
-        )
+        sent = media_type.split(";")[0].strip().lower()
+        format = self.format or _FORMATS.get(sent, "json" if sent.endswith("+json") else "ndjson")
+        return ImportForm(format, gzip, FieldMapping(self.map), self.fingerprint)
 
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
