@@ -46,12 +46,12 @@ def program_of(filter: Filter, collection: CollectionInfo, entities: EntitySourc
     if filter.names and not collection.entities:
         raise InvalidRequest(f"filter: entities: collection {collection.name!r} was made without `entities`")
 
-    def named(names: Collection[str]) -> Collection[int]:
+    def find_named(names: Collection[str]) -> Collection[int]:
         languages = {collection.language, *collection.languages}
         folded = {fold_name(name, language) for name in names for language in languages}
         return entities.holding(collection.key, (), folded) if names else entities.with_names(collection.key)
 
-    return filter.program(named)
+    return filter.program(find_named)
 
 
 def ask_index(index: CollectionIndex, program: str) -> Filtered:
@@ -62,7 +62,7 @@ def ask_index(index: CollectionIndex, program: str) -> Filtered:
     """
     try:
         with index.use(filtered=True) as opened:
-            return opened.filtered(program)
+            return opened.select_keys(program)
     except FAULTS as fault:
         raise classify(fault) or Unavailable(without_folders(str(fault))) from fault
 

@@ -161,7 +161,7 @@ class DenseStage:
         fetched = max(k, _MOST_FETCHED) if len(collection.languages) > 1 else k
         collections = np.array([ranking.collection.key for ranking in retrieval.collection_rankings], np.int64)
         others = words.keys[collections[words.rankings] == collection.key]
-        accepted = self._accepted(retrieval, collection)
+        accepted = self._find_accepted(retrieval, collection)
         hits = embeddings.search(vector, fetched, collection.generation, others, accepted)
         retrieval.exhausted = retrieval.exhausted and len(hits.best.keys) < fetched
         return hits
@@ -172,11 +172,11 @@ class DenseStage:
         for collection in retrieval.collections:
             accepted = None
             with suppress(NotFound, Unavailable):
-                accepted = self._accepted(retrieval, collection)
+                accepted = self._find_accepted(retrieval, collection)
             counted += collection.documents if accepted is None else len(accepted)
         return counted
 
-    def _accepted(self, retrieval: Retrieval, collection: CollectionInfo) -> Keys | None:
+    def _find_accepted(self, retrieval: Retrieval, collection: CollectionInfo) -> Keys | None:
         """The keys of a collection's documents that may be found; None for all.
 
         Raises:

@@ -60,7 +60,7 @@ class Shard(Protocol):
     def score_documents(self, query: PreparedQuery, keys: Sequence[int], lease: Lease | None = None) -> Parts:
         """The second round for some documents; raises LeaseExpired where the snapshot is gone."""
 
-    def filtered(self, program: str) -> Filtered:
+    def select_keys(self, program: str) -> Filtered:
         """The documents that the program of a filter leaves."""
 
     def matches(
@@ -148,8 +148,8 @@ class JoinedIndex(SearchedIndex):
             joined.totals[chosen] = parts.totals
         return joined
 
-    def filtered(self, program: str) -> Filtered:
-        answers, faults = self._group.ask(lambda shard, position: shard.filtered(program))
+    def select_keys(self, program: str) -> Filtered:
+        answers, faults = self._group.ask(lambda shard, position: shard.select_keys(program))
         keys = np.sort(np.concatenate([answer.keys for answer in answers.values()]))
         return Filtered(keys, self._group.list_unsearched(faults))
 

@@ -41,7 +41,7 @@ class SortField(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A document in an order: its score, and for each field of the order its least or greatest value."""
+    """A document in an order: its score, and for each field of the order its least or greatest encoded."""
 
     key: int
     score: float
@@ -53,7 +53,7 @@ class Matched(NamedTuple):
 
     total: int
     facets: list[Counter[bytes]]
-    """For each field, how many documents have each value."""
+    """For each field, how many documents have each encoded."""
     cut: frozenset[int]
     """The fields that have more values than these, by their places."""
     rows: list[Row]
@@ -77,9 +77,9 @@ def ask_matches(
     counts: list[Counter[bytes]] = [Counter() for _ in facets]
     cut = set()
     for line in answer[2:counted]:
-        place, *value = line.split(" ")
-        if value:
-            counts[int(place)][bytes.fromhex(value[0])] = int(value[1])
+        place, *encoded = line.split(" ")
+        if encoded:
+            counts[int(place)][bytes.fromhex(encoded[0])] = int(encoded[1])
         else:
             cut.add(int(place))
     return Matched(int(answer[0]), counts, frozenset(cut), [_row(line) for line in answer[counted:]])
@@ -92,7 +92,7 @@ def ask_values(searcher: Any, fields: Sequence[str], keys: Sequence[int]) -> lis
     names = "\n".join([" ".join(_names(name)) for name in fields])
     lines = str(searcher.values(names, np.array(keys, np.int64))).split("\n")
     return [
-        [[] if cell == "-" else [bytes.fromhex(value) for value in cell.split(",")] for cell in line.split(" ")]
+        [[] if cell == "-" else [bytes.fromhex(encoded) for encoded in cell.split(",")] for cell in line.split(" ")]
         for line in lines
     ]
 
@@ -112,7 +112,7 @@ def join_matched(parts: Sequence[Matched], unsearched: tuple[Unsearched, ...] = 
 
 
 def in_order(rows: Sequence[Row], order: Sequence[SortField]) -> list[Row]:
-    """Documents by the fields of an order; those without a value last, ties by ascending key."""
+    """Documents by the fields of an order; those without a encoded last, ties by ascending key."""
     ordered = sorted(rows, key=lambda row: row.key)
     places = {part: place for place, part in enumerate(part for part in order if part.name != SCORE)}
     for part in reversed(order):
@@ -127,7 +127,7 @@ def in_order(rows: Sequence[Row], order: Sequence[SortField]) -> list[Row]:
 
 
 def sort_values(values: Values, order: Sequence[SortField]) -> tuple[bytes | None, ...]:
-    """The value of each field by which a document is ordered."""
+    """The encoded of each field by which a document is ordered."""
     fields = [part for part in order if part.name != SCORE]
     chosen = (first_and_last(of_field) for of_field in values)
     return tuple(pair and pair[part.descending] for part, pair in zip(fields, chosen, strict=True))
@@ -146,4 +146,4 @@ def _order(part: SortField) -> str:
 def _row(line: str) -> Row:
     key, bits, *values = line.split(" ")
     (score,) = struct.unpack(">f", int(bits).to_bytes(4, "big"))
-    return Row(int(key), score, tuple(None if value == "-" else bytes.fromhex(value) for value in values))
+    return Row(int(key), score, tuple(None if encoded == "-" else bytes.fromhex(encoded) for encoded in values))

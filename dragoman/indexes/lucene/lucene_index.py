@@ -144,7 +144,7 @@ class LuceneIndex(SearchedIndex):
         """Let the snapshot of :meth:`begin` go."""
         self._run(lambda store: store.searcher.endLease(lease.version))
 
-    def filtered(self, program: str) -> Filtered:
+    def select_keys(self, program: str) -> Filtered:
         return Filtered(self._run(lambda store: np.array(store.searcher.keys(program), np.int64)))
 
     def matches(

@@ -63,7 +63,7 @@ class SearchedIndex(ABC):
         """The scores of the documents ``keys``: for each group of a query, and together; 0 for those not there."""
 
     @abstractmethod
-    def filtered(self, program: str) -> Filtered:
+    def select_keys(self, program: str) -> Filtered:
         """The documents that the program of a filter leaves."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ embeddings. English questions of XQuAD-R search it by psq for ten hits, without 
 `$in` that keep 50, 10, 1 and .01 % of the documents. Each filter is measured on its first use, in a process that keeps
 no sets of documents, and where it was used before. `--vectors` made vectors are searched for a hundred hits alike.
 
-With `--folder` the collection is made there once, and found there again.
+With `--folder` the collection is made there once, and took there again.
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ def measure(arguments: argparse.Namespace, folder: Path) -> Figures:
             for name, filter in chosen.items():
                 asked = SearchQuery(query=question, query_language="en", method="psq", filter=filter, rerank=False)
                 started = time.perf_counter()
-                found = library.search.search(asked, "id").timings_ms.first_stage
+                took = library.search.search(asked, "id").timings_ms.first_stage
                 if turn:  # the first is for Java's compiler
-                    spent[name][place].append(found)
+                    spent[name][place].append(took)
                     figures["search"] = figures.get("search", 0.0) + time.perf_counter() - started
     without = [statistics.median(times) for times in spent["none", 1.0]]
     for name, of_questions in spent.items():
@@ -171,7 +171,7 @@ def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
             accepted = None
             if filter is not None:
                 with index.use(filtered=True) as opened:
-                    accepted = opened.filtered(parse_filter(filter).program(lambda names: [])).keys
+                    accepted = opened.select_keys(parse_filter(filter).program(lambda names: [])).keys
             dense.nearest(vector, 100, accepted=accepted)
 
         ask(queries[0])
@@ -179,10 +179,10 @@ def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
     return figures
 
 
-def report(first: Figures, kept: Figures, arguments: argparse.Namespace) -> None:
+def report(first: Figures, repeated: Figures, arguments: argparse.Namespace) -> None:
     """Print the tables."""
     say = lambda line: print(line, flush=True)  # noqa: T201, E731
-    words, vectors = ([run[f"{what}|none|1.0"] for run in (first, kept)] for what in ("psq", "dense"))
+    words, vectors = ([run[f"{what}|none|1.0"] for run in (first, repeated)] for what in ("psq", "dense"))
     say(f"{arguments.documents} documents: psq without a filter {words[0]:.2f} / {words[1]:.2f} ms;")
     say(f"{arguments.vectors} vectors: {vectors[0]:.2f} / {vectors[1]:.2f} ms.")
     say("Milliseconds on first use / used before; in brackets how many times those without a filter.\n")
@@ -191,7 +191,7 @@ def report(first: Figures, kept: Figures, arguments: argparse.Namespace) -> None
         for kind in filters(share):
             name = f"{kind}|{share}"
             cells = [kind, f"{share:.2%}".replace(".00%", "%")]
-            both = (first, kept)
+            both = (first, repeated)
             cells.append(
                 " / ".join(f"{run[f'psq|{name}']:.2f}" for run in both)
                 + " (" + " / ".join(f"{run[f'psq ratio|{name}']:.2f}" for run in both) + ")"

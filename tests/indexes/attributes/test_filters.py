@@ -51,7 +51,7 @@ def left(index: AnyIndex, filter: Any) -> list[int]:
     def named(_: object) -> list[int]:
         return []
 
-    return list(map(int, index.filtered(parse_filter(filter).program(named)).keys))
+    return list(map(int, index.select_keys(parse_filter(filter).program(named)).keys))
 
 
 def check(index: AnyIndex, present: dict[int, Document], filters: list[dict[str, Any]]) -> None:

@@ -73,7 +73,7 @@ class Lister:
         cut = frozenset().union(*(answer.cut for answer in matched.values()))
         retrieval.facets = _facets(retrieval, options.facets, counts, cut)
         if options.order:
-            retrieval.documents = _ordered(retrieval, options, matched, k)
+            retrieval.documents = _put_in_order(retrieval, options, matched, k)
 
     def _list_candidates(self, retrieval: Retrieval, options: ListOptions) -> None:
         fields = [facet.field for facet in options.facets]
@@ -84,7 +84,7 @@ class Lister:
         counts = [Counter[bytes]() for _ in fields]
         for document in check_each(retrieval.documents):
             for counted, of_field in zip(counts, values[document.key], strict=False):
-                counted.update(value for value in of_field if value[:1] != DATE)
+                counted.update(encoded for encoded in of_field if encoded[:1] != DATE)
         retrieval.facets = _facets(retrieval, options.facets, counts, frozenset())
         if sorted_by:
             documents = {document.key: document for document in retrieval.documents}
@@ -104,7 +104,9 @@ class Lister:
         return values
 
 
-def _ordered(retrieval: Retrieval, options: ListOptions, matched: dict[int, Matched], k: int) -> list[RankedDocument]:
+def _put_in_order(
+    retrieval: Retrieval, options: ListOptions, matched: dict[int, Matched], k: int
+) -> list[RankedDocument]:
     """The ``k`` first of all matching documents."""
     rankings = retrieval.collection_rankings
     rows = [(index, row) for index, answer in matched.items() for row in answer.rows]
@@ -125,10 +127,10 @@ def _facets(
         best = sorted(of_field.items(), key=lambda entry: (-entry[1], entry[0]))
         shown = []
         for encoded, count in best[: facet.size]:
-            value = decode(encoded)
-            if value is None or (isinstance(value, str) and len(value) > _LONGEST_SHOWN):
+            shown_value = decode(encoded)
+            if shown_value is None or (isinstance(shown_value, str) and len(shown_value) > _LONGEST_SHOWN):
                 retrieval.truncated.append(f"facets: a long value of {facet.field!r} is not listed")
             else:
-                shown.append(FacetCount(value=value, count=count))
+                shown.append(FacetCount(value=shown_value, count=count))
         listed[facet.field] = retrieval.room.facet(shown)
     return listed

@@ -41,7 +41,7 @@ class Cursors:
                 position.offset,
                 position.method,
                 position.rerank_depth,
-                _digest(_asked(request)),
+                _digest(_list_asked(request)),
                 _state(collections, snapshot),
             ]
         )
@@ -58,7 +58,7 @@ class Cursors:
         if request.cursor is None:
             return None
         offset, method, depth, asked, state = self._open(request.cursor)
-        if asked != _digest(_asked(request)):
+        if asked != _digest(_list_asked(request)):
             raise InvalidRequest("cursor: is of another search; all that decides the list has to be as it was")
         if state != _state(collections, snapshot):
             raise Gone("cursor: documents or tables have changed since; begin with the first page")
@@ -91,15 +91,15 @@ def check_page(request: SearchQuery) -> None:
         raise InvalidRequest(f"offset: with top_k it may reach hit {MOST_RANKED}, not {request.offset + request.top_k}")
 
 
-def _asked(request: SearchQuery) -> dict[str, Any]:
+def _list_asked(request: SearchQuery) -> dict[str, Any]:
     """All of a request that decides which hits there are, and their order."""
     return {part.name: _plain(getattr(request, part.name)) for part in fields(request) if part.name not in _OF_PAGES}
 
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
-    return list(value) if isinstance(value, tuple) else value
+def _plain(content: Any) -> Any:
+    if is_dataclass(content):
+        return {part.name: _plain(getattr(content, part.name)) for part in fields(content)}
+    return list(content) if isinstance(content, tuple) else content
 
 
 def _state(collections: Sequence[CollectionInfo], snapshot: Snapshot) -> str:

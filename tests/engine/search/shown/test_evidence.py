@@ -59,7 +59,8 @@ class Counted:
 
 def document_of(analysis: Counted, text: str, title: str | None = None) -> RankedDocument:
     nothing: Any = None
-    stored = KeptText(1, "d", analysis.language, title, 1, text[:BEGINNING], len(text) <= BEGINNING, nothing, text)
+    beginning = text[:BEGINNING]
+    stored = KeptText(1, "d", analysis.language, title, 1, beginning, len(text) <= BEGINNING, nothing, kept=text)
     document = RankedDocument(nothing, 1, analysis.language)
     document.stored = stored
     document.whole = AnalysedText(indexed_text(title, stored.text), analysis.language, lambda language: analysis)
