@@ -174,7 +174,7 @@ def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
     queries = noise.standard_normal((20, WIDTH)).astype(np.float32)
     dense = DenseIndex(WIDTH)
     first = library.collections.list_documents("de", 1, texts=False).documents[0].key
-    dense.put([Embedded(first + key, 1, vectors[key : key + 1], [(0, 1)]) for key in range(count)])
+    dense.put([Embedded(first + key, 1, [(0, 1)], vectors[key : key + 1]) for key in range(count)])
     index = library.collections.index_of("de")
     figures: Figures = {}
     for name, filter in [("none|1.0", None)] + [
