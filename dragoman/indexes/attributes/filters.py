@@ -175,24 +175,24 @@ class _Parser:
         if operator in ("$in", "$nin"):
             if not isinstance(operand, list):
                 raise FilterFault(f"{path}: must be a list of values, not {_kind(operand)}")
-            operands = [(value, f"{path}[{place}]") for place, value in enumerate(operand)]
+            operands = [(scalar, f"{path}[{place}]") for place, scalar in enumerate(operand)]
         else:
             operands = [(operand, path)]
         self._operands += len(operands)
         if self._operands > MOST_OPERANDS:
             raise FilterFault(f"{path}: more than {MOST_OPERANDS} values")
-        self._chars += sum(len(value) for value, _ in operands if isinstance(value, str))
+        self._chars += sum(len(scalar) for scalar, _ in operands if isinstance(scalar, str))
         if self._chars > MOST_CHARS:
             raise FilterFault(f"{path}: the filter's texts have more than {MOST_CHARS} characters")
-        return [_scalar(value, where) for value, where in operands]
+        return [_scalar(scalar, where) for scalar, where in operands]
 
 
-def _scalar(value: Any, path: str) -> Scalar:
-    if value is None:
+def _scalar(scalar: Any, path: str) -> Scalar:
+    if scalar is None:
         raise FilterFault(f'{path}: null is no value; a missing field is {{"$exists": false}}')
-    if not isinstance(value, str | int | float):
-        raise FilterFault(f"{path}: must be a string, a number or a boolean, not {_kind(value)}")
-    return value
+    if not isinstance(scalar, str | int | float):
+        raise FilterFault(f"{path}: must be a string, a number or a boolean, not {_kind(scalar)}")
+    return scalar
 
 
 def _step(path: str, name: str) -> str:
@@ -201,9 +201,9 @@ def _step(path: str, name: str) -> str:
     return f"{path}.{shown if shown.isprintable() else ascii(shown)}"
 
 
-def _kind(value: Any) -> str:
+def _kind(scalar: Any) -> str:
     kinds = {Mapping: "an object", list: "a list", bool: "a boolean", str: "a string", type(None): "null"}
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "a number")
+    return next((name for kind, name in kinds.items() if isinstance(scalar, kind)), "a number")
 
 
 def _join(operator: str, parts: Sequence[Parts]) -> Parts:
@@ -217,7 +217,7 @@ def _join(operator: str, parts: Sequence[Parts]) -> Parts:
 def index_fields(field: str) -> list[str]:
     """The index's fields of a field: of values, and of elements of lists."""
     if field in _OWN:
-        return [field_name(field, own=True)]
+        return [field_name(field, itself=True)]
     path = field.removeprefix(_METADATA)
     return [field_name(path), field_name(path, element=True)]
 
@@ -246,19 +246,19 @@ def _within(field: str, ranges: Sequence[_Range], *, elements: bool = False) -> 
     return _join("|", [["r", name.encode().hex(), str(len(ranges)), *bounds] for name in fields])
 
 
-def _exactly(value: Scalar) -> list[_Range]:
-    if isinstance(value, bool):
-        encoded = BOOLEAN + bytes([value])
-    elif isinstance(value, str):
-        date = parse_date(value)
-        encoded = encode_text(value) if date is None else encode_date(date)
+def _exactly(scalar: Scalar) -> list[_Range]:
+    if isinstance(scalar, bool):
+        encoded = BOOLEAN + bytes([scalar])
+    elif isinstance(scalar, str):
+        date = parse_date(scalar)
+        encoded = encode_text(scalar) if date is None else encode_date(date)
     else:
-        encoded = encode_number(value)
+        encoded = encode_number(scalar)
     return [(encoded, after(encoded))]
 
 
 def _equal(field: str, operands: Sequence[Scalar], path: str) -> Parts:
-    return _within(field, [limits for value in operands for limits in _exactly(value)])
+    return _within(field, [limits for scalar in operands for limits in _exactly(scalar)])
 
 
 def _above(field: str, operands: Sequence[Scalar], path: str) -> Parts:
@@ -277,12 +277,12 @@ def _to(field: str, operands: Sequence[Scalar], path: str) -> Parts:
     return _within(field, [(low[:1], after(low)) for low, _ in _upwards(operands[0])])
 
 
-def _upwards(value: Scalar) -> list[_Range]:
+def _upwards(scalar: Scalar) -> list[_Range]:
     """From a value to the greatest of its type; a text that is no date is compared with dates as they are written."""
-    if isinstance(value, str) and parse_date(value) is None:
-        encoded = encode_text(value)[1:]
+    if isinstance(scalar, str) and parse_date(scalar) is None:
+        encoded = encode_text(scalar)[1:]
         return [(kind + encoded, _end(kind)) for kind in (TEXT, DATE_TEXT)]
-    return [(low, _end(low[:1])) for low, _ in _exactly(value)]
+    return [(low, _end(low[:1])) for low, _ in _exactly(scalar)]
 
 
 def _end(kind: bytes) -> bytes:
@@ -291,11 +291,11 @@ def _end(kind: bytes) -> bytes:
 
 def _contains(field: str, operands: Sequence[Scalar], path: str) -> Parts:
     """Within a text, or an element of a list."""
-    (value,) = operands
-    elements = [] if field in _OWN else [_within(field, _exactly(value), elements=True)]
-    if isinstance(value, str):
+    (scalar,) = operands
+    elements = [] if field in _OWN else [_within(field, _exactly(scalar), elements=True)]
+    if isinstance(scalar, str):
         name = index_fields(field)[0]
-        elements.append(["c", name.encode().hex(), _operand(value, path)])
+        elements.append(["c", name.encode().hex(), _operand(scalar, path)])
     return _join("|", elements) if elements else ["k", "0"]
 
 
@@ -309,12 +309,12 @@ def _ends_with(field: str, operands: Sequence[Scalar], path: str) -> Parts:
     return _join("|", [["z", name.encode().hex(), text] for name in index_fields(field)])
 
 
-def _operand(value: Scalar, path: str) -> str:
-    if not isinstance(value, str):
-        raise FilterFault(f"{path}: must be a string, not {_kind(value)}")
-    if len(value) > LONGEST_OPERAND:
-        raise FilterFault(f"{path}: {len(value)} characters; at most {LONGEST_OPERAND} are allowed")
-    return value.encode().hex() or "-"
+def _operand(scalar: Scalar, path: str) -> str:
+    if not isinstance(scalar, str):
+        raise FilterFault(f"{path}: must be a string, not {_kind(scalar)}")
+    if len(scalar) > LONGEST_OPERAND:
+        raise FilterFault(f"{path}: {len(scalar)} characters; at most {LONGEST_OPERAND} are allowed")
+    return scalar.encode().hex() or "-"
 
 
 _OPERATORS: dict[str, Callable[[str, Sequence[Scalar], str], Parts]] = {

@@ -85,15 +85,15 @@ def encode_date(nanoseconds: int) -> bytes:
     return DATE + struct.pack(">QI", seconds + _FIRST, rest)
 
 
-def encode_number(number: float) -> bytes:
+def encode_number(quantity: float) -> bytes:
     """A number: the nearest double, and what it is off by; integers are exact to 2^63."""
     try:
-        double = float(number) or 0.0  # not -0
+        double = float(quantity) or 0.0  # not -0
     except OverflowError:
-        double = math.inf if number > 0 else -math.inf
+        double = math.inf if quantity > 0 else -math.inf
     (bits,) = struct.unpack(">Q", struct.pack(">d", double))
     ordered = bits ^ 0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else bits | 1 << 63
-    off = int(number) - int(double) if isinstance(number, int) and abs(number) <= _EXACT else 0
+    off = int(quantity) - int(double) if isinstance(quantity, int) and abs(quantity) <= _EXACT else 0
     return NUMBER + struct.pack(">QH", ordered, off + 0x8000)
 
 
@@ -111,17 +111,17 @@ def after(encoded: bytes) -> bytes:
     return encoded + b"\0"
 
 
-def _encode(value: Scalar) -> Iterator[bytes]:
+def _encode(scalar: Scalar) -> Iterator[bytes]:
     """All byte strings of one value."""
-    if isinstance(value, bool):
-        yield BOOLEAN + bytes([value])
-    elif isinstance(value, int | float):
-        yield encode_number(value)
+    if isinstance(scalar, bool):
+        yield BOOLEAN + bytes([scalar])
+    elif isinstance(scalar, int | float):
+        yield encode_number(scalar)
     else:
-        yield encode_text(value)
-        if (date := parse_date(value)) is not None:
+        yield encode_text(scalar)
+        if (date := parse_date(scalar)) is not None:
             yield encode_date(date)
-        encoded = value.encode()
+        encoded = scalar.encode()
         if len(encoded) > _LONGEST:
             starts = range(0, len(encoded) - _OVERLAP, _LONGEST - _OVERLAP)
             yield from (PIECE + encoded[start : start + _LONGEST] for start in starts)
@@ -142,7 +142,7 @@ def decode(encoded: bytes) -> Scalar | None:
 
 def first_and_last(values: Sequence[bytes]) -> tuple[bytes, bytes] | None:
     """The least and the greatest of some values, dates by time; None of none."""
-    ordered = [value for value in values if value[:1] != DATE_TEXT]
+    ordered = [scalar for scalar in values if scalar[:1] != DATE_TEXT]
     return (min(ordered), max(ordered)) if ordered else None
 
 
@@ -157,22 +157,24 @@ def _decode_number(content: bytes) -> int | float:
 _SCALAR, _ELEMENT, _PRESENT, _OWN = "v:", "e:", "x", "o:"
 
 
-def field_name(name: str, *, own: bool = False, element: bool = False) -> str:
+def field_name(name: str, *, itself: bool = False, element: bool = False) -> str:
     """The index's field of a path in metadata, or of what is the document's own: id, language, title.
 
     Elements of lists are apart from other values, since membership of a list is no part of a text.
     """
-    return (_OWN if own else _ELEMENT if element else _SCALAR) + name
+    return (_OWN if itself else _ELEMENT if element else _SCALAR) + name
 
 
 def encode_attributes(id: str, language: str, title: str | None, metadata: Mapping[str, Any] | None) -> str:
     """One line with all fields and values of a document, by turns, in hexadecimal, as ``dragoman.Rows`` takes them."""
     pairs: dict[tuple[str, bytes], None] = {}
-    for name, own in (("id", id), ("language", language), ("title", title)):
-        if own is not None:
-            pairs.update(((field_name(name, own=True), encoded), None) for encoded in _encode(own))
-    for field, value in _walk(metadata or {}, None):
-        pairs.update(((field, encoded), None) for encoded in ((value,) if isinstance(value, bytes) else _encode(value)))
+    for name, itself in (("id", id), ("language", language), ("title", title)):
+        if itself is not None:
+            pairs.update(((field_name(name, itself=True), encoded), None) for encoded in _encode(itself))
+    for field, scalar in _walk(metadata or {}, None):
+        pairs.update(
+            ((field, encoded), None) for encoded in ((scalar,) if isinstance(scalar, bytes) else _encode(scalar))
+        )
     return " ".join([f"{field.encode().hex()} {encoded.hex() or '-'}" for field, encoded in pairs])
 
 

@@ -193,10 +193,10 @@ def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
     return figures
 
 
-def report(first: Figures, kept: Figures, arguments: argparse.Namespace) -> None:
+def report(first: Figures, again: Figures, arguments: argparse.Namespace) -> None:
     """Print the tables."""
     say = lambda line: print(line, flush=True)  # noqa: T201, E731
-    words, vectors = ([run[f"{what}|none|1.0"] for run in (first, kept)] for what in ("psq", "dense"))
+    words, vectors = ([run[f"{what}|none|1.0"] for run in (first, again)] for what in ("psq", "dense"))
     say(f"{arguments.documents} documents: psq without a filter {words[0]:.2f} / {words[1]:.2f} ms;")
     say(f"{arguments.vectors} vectors: {vectors[0]:.2f} / {vectors[1]:.2f} ms.")
     for kind in ("dates", "list"):
@@ -208,7 +208,7 @@ def report(first: Figures, kept: Figures, arguments: argparse.Namespace) -> None
         for kind in filters(share):
             name = f"{kind}|{share}"
             cells = [kind, f"{share:.2%}".replace(".00%", "%")]
-            both = (first, kept)
+            both = (first, again)
             cells.append(
                 " / ".join(f"{run[f'psq|{name}']:.2f}" for run in both)
                 + " (" + " / ".join(f"{run[f'psq ratio|{name}']:.2f}" for run in both) + ")"
