@@ -57,6 +57,12 @@ def test_collections_and_documents_from_the_command_line(command: Command, tmp_p
     exported = command("documents", "export", "--collection", "news", "--output", tmp_path / "out.jsonl")
     assert told(exported) == (0, f"{tmp_path / 'out.jsonl'}: 2 documents")
     assert command("documents", "export", "--collection", "nowhere", "--output", tmp_path / "no").returncode == 2
+    deleting = ("documents", "delete", "--collection", "news", "--filter", '{"id": {"$ne": "1"}}')
+    assert told(command(*deleting, "--dry-run")) == (0, "news: 1 documents match")
+    assert command(*deleting).returncode == 1  # nobody answers the question
+    assert told(command(*deleting, "--yes")) == (0, "news: 1 documents deleted")
+    refused = command(*deleting[:-1], '{"n": {"$x": 1}}', "--yes")
+    assert refused.returncode == 2 and "filter.n.$x: there is no operator" in refused.stderr
     assert not (tmp_path / "no").exists()
     assert told(command("collection", "alias", "live", "news")) == (0, "live: stands for news")
     assert command("collection", "alias").stdout.split()[-2:] == ["live", "news"]

@@ -122,6 +122,24 @@ def test_many_queries_keep_their_order_from_any_thread(db: Database) -> None:
         assert list(pool.map(lambda query: ids(db.search(query)), queries)) == [["a b/c"], ["1"]] * 10
 
 
+def test_documents_are_found_listed_and_deleted_by_filters(db: Database, tmp_path: Path) -> None:
+    chosen = db.collection("filtered", language="de")
+    chosen.add([{"id": str(n), "text": "Ein Wal.", "metadata": {"n": n, "url": f"x/{n}"}} for n in range(6)])
+    late = {"n": {"$gte": 4}}
+    assert [document.id for document in chosen.documents(late)] == ["4", "5"]
+    assert chosen.export(tmp_path / "late.jsonl", late) == 2
+    hits = chosen.search("Wal", query_language="de", method="psq", filter=late, fields=["url"])
+    assert sorted((hit.id, hit.metadata["url"]) for hit in hits) == [("4", "x/4"), ("5", "x/5")]
+    with pytest.raises(PreconditionFailed):
+        chosen.delete_documents(late, if_match=99)
+    assert chosen.delete_documents(late, dry_run=True) == chosen.delete_documents(late) == 2
+    assert len(chosen) == 4
+    for ask in (lambda filter: list(chosen.documents(filter)), chosen.delete_documents):
+        with pytest.raises(InvalidRequest, match=r"^filter\.n\.\$x: there is no operator"):
+            ask({"n": {"$x": 1}})
+    chosen.drop()
+
+
 def test_documents_are_added_from_what_programs_have(db: Database, tmp_path: Path) -> None:
     import pandas
 

@@ -3,7 +3,7 @@
 A program is an expression in prefix form, its parts between spaces, byte strings in hexadecimal:
 
 - ``*``: all documents; ``! X``: all but those; ``& n X...`` and ``| n X...``: in all, in one of n;
-- ``r FIELD n LOW HIGH...``: a scalar of the field is in one of n ranges, which hold their low end alone;
+- ``r FIELD n LOW HIGH...``: a value of the field is in one of n ranges, which hold their low end alone;
 - ``c FIELD TEXT``: a text contains this; ``z FIELD TEXT``: a text ends with it;
 - ``x PATH``: the metadata has something at the path;
 - ``k n KEY...``: the documents with these keys.
@@ -86,7 +86,7 @@ def keys_program(keys: Collection[int]) -> str:
 def check_field(name: str, path: str) -> None:
     """
     Raises:
-        FilterFault: it is too long, or not that of a scalar.
+        FilterFault: it is too long, or not that of a value.
     """
     if len(name) > LONGEST_PATH:
         raise FilterFault(f"{path}: a name of {len(name)} characters; at most {LONGEST_PATH} are allowed")
@@ -193,7 +193,20 @@ def _scalar(scalar: Any, path: str) -> Scalar:
         raise FilterFault(f'{path}: null is no value; a missing field is {{"$exists": false}}')
     if not isinstance(scalar, str | int | float):
         raise FilterFault(f"{path}: must be a string, a number or a boolean, not {_kind(scalar)}")
+    if isinstance(scalar, str):
+        _check_text(scalar, path)
     return scalar
+
+
+def _check_text(text: str, path: str) -> None:
+    """
+    Raises:
+        FilterFault: it has half a character, as JSON may, and no field or value does.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        raise FilterFault(f"{path}: has half a character at {fault.start}") from fault
 
 
 def _step(path: str, name: str) -> str:
@@ -218,7 +231,7 @@ def _join(operator: str, parts: Sequence[Parts]) -> Parts:
 def index_fields(field: str) -> list[str]:
     """The index's fields of a field: of values, and of elements of lists."""
     if field in _OWN:
-        return [field_name(field, own_field=True)]
+        return [field_name(field, itself=True)]
     path = field.removeprefix(_METADATA)
     return [field_name(path), field_name(path, element=True)]
 

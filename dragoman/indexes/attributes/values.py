@@ -85,15 +85,15 @@ def encode_date(nanoseconds: int) -> bytes:
     return DATE + struct.pack(">QI", seconds + _FIRST, rest)
 
 
-def encode_number(amount: float) -> bytes:
+def encode_number(quantity: float) -> bytes:
     """A number: the nearest double, and what it is off by; integers are exact to 2^63."""
     try:
-        double = float(amount) or 0.0  # not -0
+        double = float(quantity) or 0.0  # not -0
     except OverflowError:
-        double = math.inf if amount > 0 else -math.inf
+        double = math.inf if quantity > 0 else -math.inf
     (bits,) = struct.unpack(">Q", struct.pack(">d", double))
     ordered = bits ^ 0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else bits | 1 << 63
-    off = int(amount) - int(double) if isinstance(amount, int) and abs(amount) <= _EXACT else 0
+    off = int(quantity) - int(double) if isinstance(quantity, int) and abs(quantity) <= _EXACT else 0
     return NUMBER + struct.pack(">QH", ordered, off + 0x8000)
 
 
@@ -157,20 +157,20 @@ def _decode_number(content: bytes) -> int | float:
 _SCALAR, _ELEMENT, _PRESENT, _OWN = "v:", "e:", "x", "o:"
 
 
-def field_name(name: str, *, own_field: bool = False, element: bool = False) -> str:
+def field_name(name: str, *, itself: bool = False, element: bool = False) -> str:
     """The index's field of a path in metadata, or of what is the document's own: id, language, title.
 
     Elements of lists are apart from other values, since membership of a list is no part of a text.
     """
-    return (_OWN if own_field else _ELEMENT if element else _SCALAR) + name
+    return (_OWN if itself else _ELEMENT if element else _SCALAR) + name
 
 
 def encode_attributes(id: str, language: str, title: str | None, metadata: Mapping[str, Any] | None) -> str:
     """One line with all fields and values of a document, by turns, in hexadecimal, as ``dragoman.Rows`` takes them."""
     pairs: dict[tuple[str, bytes], None] = {}
-    for name, text in (("id", id), ("language", language), ("title", title)):
-        if text is not None:
-            pairs.update(((field_name(name, own_field=True), encoded), None) for encoded in _encode(text))
+    for name, itself in (("id", id), ("language", language), ("title", title)):
+        if itself is not None:
+            pairs.update(((field_name(name, itself=True), encoded), None) for encoded in _encode(itself))
     for field, scalar in _walk(metadata or {}, None):
         pairs.update(
             ((field, encoded), None) for encoded in ((scalar,) if isinstance(scalar, bytes) else _encode(scalar))

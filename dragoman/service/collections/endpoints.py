@@ -236,28 +236,18 @@ def export_documents(
 
 
 @router.post("/{name}/documents/delete")
-async def delete_documents(
-    name: CollectionName,
-    deletion: Deletion,
-    request: Request,
-    runtime: RuntimeDep,
-    record: RecordDep,
-    expected: ExpectedDep,
+def delete_documents(
+    name: CollectionName, deletion: Deletion, runtime: RuntimeDep, record: RecordDep, expected: ExpectedDep
 ) -> DeletionBody:
     """Delete all documents that a filter leaves, or none of them where that fails; no later search finds any.
 
     `dry_run` counts them alone.
     """
-    threads: Threads = request.app.state.threads
-
-    def work(cancelled: Cancelled) -> DeletionBody:
-        if deletion.dry_run:
-            count = runtime.collections.delete_documents(name, deletion.filter, dry_run=True, expected=expected)
-            return DeletionBody(deleted=count)
-        with record("documents.delete", name):
-            return DeletionBody(deleted=runtime.collections.delete_documents(name, deletion.filter, expected=expected))
-
-    return await threads.run(request, work, waits=False)
+    if deletion.dry_run:
+        count = runtime.collections.delete_documents(name, deletion.filter, dry_run=True, expected=expected)
+        return DeletionBody(deleted=count)
+    with record("documents.delete", name):
+        return DeletionBody(deleted=runtime.collections.delete_documents(name, deletion.filter, expected=expected))
 
 
 @router.get("/{name}/documents/{id:whole}", response_model=DocumentBody)

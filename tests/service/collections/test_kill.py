@@ -35,6 +35,8 @@ class Importer(Thread):
         self.acknowledged = known
         self.pending: dict[str, int | None] = {}
         self.request = first
+        self.together: list[str] = []
+        """What a deletion under way deletes, all of it or nothing."""
         self.aliases = {"c", "d"}
         """What the alias may stand for."""
 
@@ -61,6 +63,14 @@ class Importer(Thread):
             id = self.noise.choice(present)
             self.pending = {id: None}
             assert client.delete(f"/v1/collections/c/documents/{id}").status_code == 204
+            return
+        if present and self.noise.random() < 0.1:
+            self.together = self.noise.sample(present, min(30, len(present)))
+            self.pending = dict.fromkeys(self.together)
+            chosen = {"filter": {"id": {"$in": self.together}}}
+            answer = client.post("/v1/collections/c/documents/delete", json=chosen)
+            assert answer.json() == {"deleted": len(self.together)}, answer.text
+            self.together = []
             return
         if present and self.noise.random() < 0.3:
             self._change(client, self.noise.choice(present))
@@ -121,6 +131,10 @@ def _check(settings: Settings, known: dict[str, int | None], importer: Importer)
         assert (info.index_state, info.index_generation) == ("ready", info.generation)
         ids = found(runtime, "c", "wote")
         assert len(ids) == len(set(ids)) == info.documents
+        assert len({id in ids for id in importer.together}) <= 1
+        filtered = [{"toleo": {"$exists": True}}, {"$or": [{"id": {"$in": ids}}, {"toleo": {"$lt": 0}}]}]
+        for filter in filtered:
+            assert runtime.collections.list_documents("c", 1, filter=filter).total == info.documents
         documents = {id: runtime.collections.document("c", id) for id in ids}
         stored = {id: int(document.text.split()[1][5:]) for id, document in documents.items()}
         for id, document in documents.items():

@@ -37,6 +37,9 @@ final class Attributes {
 
   /** Values of a field in one segment: those between two of their ordinals, which are of this field alone. */
   static final class Column {
+    /** The field that the index has the values in. */
+    final String field;
+
     final SortedSetDocValues values;
 
     /** The same where each document has one at most; else null. */
@@ -49,7 +52,8 @@ final class Attributes {
     private long texts = -1;
     private long end = -1;
 
-    private Column(SortedSetDocValues values, byte[] prefix) {
+    private Column(String field, SortedSetDocValues values, byte[] prefix) {
+      this.field = field;
       this.values = values;
       this.prefix = prefix;
       single = DocValues.unwrapSingleton(values);
@@ -154,8 +158,8 @@ final class Attributes {
     SortedSetDocValues own = segment.getSortedSetDocValues(field);
     SortedSetDocValues shared = segment.getSortedSetDocValues(SHARED);
     Column[] columns = new Column[(own == null ? 0 : 1) + (shared == null ? 0 : 1)];
-    if (own != null) columns[0] = new Column(own, new byte[0]);
-    if (shared != null) columns[columns.length - 1] = new Column(shared, prefix(field));
+    if (own != null) columns[0] = new Column(field, own, new byte[0]);
+    if (shared != null) columns[columns.length - 1] = new Column(SHARED, shared, prefix(field));
     return columns;
   }
 

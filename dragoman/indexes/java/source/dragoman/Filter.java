@@ -11,7 +11,6 @@ import java.util.Objects;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.PostingsEnum;
-import org.apache.lucene.index.SortedDocValues;
 import org.apache.lucene.index.SortedSetDocValues;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
@@ -231,13 +230,10 @@ final class Filter {
   }
 
   /** Adds the documents with a value between two ordinals. */
-  private static void add(FixedBitSet found, Attributes.Column column, long low, long high) throws IOException {
-    SortedDocValues single = column.single;
-    if (single != null) {
-      for (int document; (document = single.nextDoc()) < found.length(); ) {
-        int ordinal = single.ordValue();
-        if (low <= ordinal && ordinal < high) found.set(document);
-      }
+  private void add(FixedBitSet found, Attributes.Column column, long low, long high) throws IOException {
+    Ordinals ordinals = Ordinals.of(segment, column);
+    if (ordinals != null) {
+      ordinals.add(found, low, high);
       return;
     }
     SortedSetDocValues values = column.values;
@@ -252,7 +248,12 @@ final class Filter {
   }
 
   /** Adds the documents with a value of these ordinals. */
-  private static void add(FixedBitSet found, Attributes.Column column, LongBitSet chosen) throws IOException {
+  private void add(FixedBitSet found, Attributes.Column column, LongBitSet chosen) throws IOException {
+    Ordinals ordinals = Ordinals.of(segment, column);
+    if (ordinals != null) {
+      ordinals.add(found, chosen);
+      return;
+    }
     SortedSetDocValues values = column.values;
     for (int document; (document = values.nextDoc()) < found.length(); ) {
       for (int left = values.docValueCount(); left > 0; left--) {
