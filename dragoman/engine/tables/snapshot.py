@@ -236,8 +236,8 @@ class TableRegistry:
 
         A new combination of tables is compiled now. Versions that ``names`` has are those that the snapshot includes.
         """
-        chosen_names = {name.partition("@")[0] for name in names}
-        chosen = tuple(version for version in snapshot.versions if version.name in chosen_names)
+        table_names = {name.partition("@")[0] for name in names}
+        chosen = tuple(version for version in snapshot.versions if version.name in table_names)
         views: dict[Pair, View] = {}
         pairs = {pair for version in chosen for pair in (version.pair, version.pair[::-1])}
         for target in targets:
