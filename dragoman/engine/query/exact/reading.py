@@ -216,7 +216,7 @@ def describe_wishes(wishes: Iterable[Wish], truncated: list[str], *, excluded: b
     described: list[ExactText] = []
     remaining = MOST_SHOWN
 
-    def shown(slot: Slot) -> list[str]:
+    def show(slot: Slot) -> list[str]:
         nonlocal remaining
         terms = list(dict.fromkeys(alternative.term.removeprefix(PART) for alternative in slot.alternatives))
         shown_terms = terms[: max(0, remaining)]
@@ -228,8 +228,8 @@ def describe_wishes(wishes: Iterable[Wish], truncated: list[str], *, excluded: b
             continue
         readings = {
             language: ExactReading(
-                words=[shown(slot) for slot in reading.words],
-                phrases=shown(reading.whole),
+                words=[show(slot) for slot in reading.words],
+                phrases=show(reading.whole),
                 literal=list(reading.literal),
             )
             for language, reading in wish.readings.items()
