@@ -254,6 +254,19 @@ def test_compounds_and_names(settings: Settings) -> None:
         assert ids("Vulkane", "Asche") == ["apart", "compound"]
 
 
+def test_a_snippet_of_a_long_text_has_what_is_required(settings: Settings) -> None:
+    with running(settings) as runtime:
+        runtime.collections.create("c1", "de")
+        text = "Der Vulkan schlief. " + "Nichts geschah. " * 2000 + "Vulkane spuckten dicke Asche. " + "Ruhe. " * 2000
+        add(runtime, "c1", {"id": "long", "text": text}, {"id": "short", "text": text[:600] + text[31_900:32_600]})
+        table = "volcano\tVulkan\nash\tAsche\nthick\tdick\n"
+        runtime.tables.upload(Upload("words", "en", "de", activate=True), iter([table.encode()]))
+        hits = search(runtime, query="volcano", must=["thick ash"]).hits
+        assert {hit.id for hit in hits} == {"long", "short"}
+        for hit in hits:
+            assert {mark.document_term for mark in hit.highlights} == {"Vulkane", "dicke", "Asche"}
+
+
 def test_a_translation_is_no_error_of_alignment_and_no_part_of_an_entry(settings: Settings) -> None:
     with running(settings) as runtime:
         runtime.collections.create("c1", "de")

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.search_corpus import corpus
+from tests.service.api.search_corpus import GERMAN, MIXED, RUSSIAN, corpus
 
 __all__ = ["corpus"]
 
@@ -40,6 +40,37 @@ def test_words_and_phrases_are_required_and_excluded_in_translation(client: http
     marks = {mark["document_term"]: mark["match"] for hit in answer["hits"] for mark in hit["highlights"]}
     assert (marks["Tesla"], marks["Тесла"]) == ("identical", "sound")
     assert "must" not in ask(client).json()["translation"]
+
+
+@pytest.mark.parametrize("method", ["psq", "smt", "none", "dense", "hybrid"])
+def test_evidence_of_required_words_is_true(client: httpx.Client, method: str) -> None:
+    word, language = ("Asche", "de") if method == "none" else ("ash", "en")
+    response = ask(client, query="Vulkan volcano", query_language=language, method=method, must=[word])
+    texts = {id: {"title": title, "text": text} for id, (title, text) in [*GERMAN.items(), *RUSSIAN.items()]}
+    texts |= {document["id"]: {"text": document["text"]} for document in MIXED}
+    used = {(table["name"], table["version"]) for table in response.json()["translation"]["tables"]}
+    assert "vulkan" in ids(response)
+    for hit in response.json()["hits"]:
+        marks = [mark for mark in hit["highlights"] if mark["query_term"] == word]
+        assert {mark["document_term"] for mark in marks} & {"Asche", "пепел"}
+        assert len({(mark["field"], mark["start"]) for mark in marks}) == len(marks)
+        for mark in marks:
+            text = texts[hit["id"]][mark["field"]]
+            assert text is not None
+            assert text[mark["start"] : mark["end"]] == mark["document_term"]
+            assert mark["match"] == "identical" or (mark["table"], mark["version"]) in used
+
+
+def test_pages_orders_and_counts_are_of_what_is_required(client: httpx.Client) -> None:
+    answer = ask(client, must=["volcano"], facets=["language"], sort=["-id"], top_k=2).json()
+    everything = [hit["id"] for hit in ask(client, must=["volcano"], sort=["-id"]).json()["hits"]]
+    assert everything == sorted({"vulkan", "lang", "ru1", "m-de", "m-ru", "m-en"}, reverse=True)
+    assert answer["total"] == {"value": 6, "relation": "eq"}
+    assert {count["value"]: count["count"] for count in answer["facets"]["language"]} == {"de": 3, "ru": 2, "en": 1}
+    second = ask(client, must=["volcano"], facets=["language"], sort=["-id"], top_k=4, cursor=answer["next"]).json()
+    assert [hit["id"] for hit in [*answer["hits"], *second["hits"]]] == everything
+    other = ask(client, must=["ash"], facets=["language"], sort=["-id"], top_k=2, cursor=answer["next"])
+    assert (other.status_code, other.json()["detail"][:7]) == (422, "cursor:")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from dragoman.engine.query.exact.pattern import Reading
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
 from dragoman.engine.search.response import Contribution, Highlight, MatchKind, TextField
-from dragoman.engine.search.shown.exact import required_matches
+from dragoman.engine.search.shown.exact import required_groups, required_matches
 from dragoman.engine.search.shown.places import Key, Work, keys_of, likely_places
 from dragoman.engine.search.shown.snippets import (
     SNIPPET_LENGTH,
@@ -85,6 +85,7 @@ class Evidence:
         self._statistics = statistics
         self._work = work
         self._required = required
+        self._required_groups = required_groups(required)
         words = query.method == "smt" and not has_words_among_terms(ranking.translated.language)
         self._form: Literal["term", "word"] = "word" if words else "term"
         self._evidence = _as_evidence(ranking.translated)
@@ -111,9 +112,18 @@ class Evidence:
     @property
     def _keys(self) -> list[Key]:
         if self._found_keys is None:
-            translated = replace(self._translated, query=self._evidence)
-            self._found_keys = keys_of(translated, self._statistics.frequencies, self._importance)
+            groups = [*self._evidence.groups, *self._required_groups]
+            translated = replace(self._translated, query=replace(self._evidence, groups=groups))
+            required = {other.term: 1 for group in self._required_groups for other in group.alternatives}
+            self._found_keys = keys_of(
+                translated, {**required, **self._statistics.frequencies}, self._importance_in_long
+            )
         return self._found_keys
+
+    @property
+    def _importance_in_long(self) -> list[float]:
+        """Also that of each word that is required, which is as much as that of the rarest word of the query."""
+        return [*self._importance, *[max(self._importance, default=1.0)] * len(self._required_groups)]
 
     @property
     def _importance(self) -> list[float]:
@@ -152,7 +162,7 @@ class Evidence:
         if around is not None:
             places: Sequence[int] = [around.start]
         else:
-            likely = likely_places(document.stored, self._keys, self._importance, self._work)
+            likely = likely_places(document.stored, self._keys, self._importance_in_long, self._work)
             places = likely.starts
             scanned = "" if likely.complete else f", and none after character {likely.scanned}"
         looked, worth = 0, -1.0

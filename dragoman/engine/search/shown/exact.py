@@ -9,7 +9,7 @@ from dragoman.engine.query.exact.pattern import Occurrence, Reading
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.response import Highlight, MatchKind, TextField
 from dragoman.engine.search.shown.snippets import Match, part_of
-from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, TermGroup
 from dragoman.lexicon.text.tokens import Token
 
 _WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
@@ -26,6 +26,15 @@ def required_matches(readings: Sequence[Reading], tokens: Sequence[Token], befor
         Match(*_place(place, before), group + index, place.alternative.weight, place.alternative.origin)
         for index, reading in enumerate(readings)
         for place in reading.occurrences(tokens)
+    ]
+
+
+def required_groups(readings: Sequence[Reading]) -> list[TermGroup]:
+    """The words of required texts as terms of a query, for the search of likely places in long texts."""
+    slots = [slot for reading in readings for slot in (*reading.words, reading.whole) if slot.alternatives]
+    return [
+        TermGroup(slot.word.casefold(), "", 0, 0, [other for other in slot.alternatives if " " not in other.term])
+        for slot in slots
     ]
 
 

@@ -59,8 +59,7 @@ class Counted:
 
 def document_of(analysis: Counted, text: str, title: str | None = None) -> RankedDocument:
     nothing: Any = None
-    beginning = text[:BEGINNING]
-    stored = KeptText(1, "d", analysis.language, title, 1, beginning, len(text) <= BEGINNING, nothing, kept=text)
+    stored = KeptText(1, "d", analysis.language, title, 1, text[:BEGINNING], len(text) <= BEGINNING, nothing, kept=text)
     document = RankedDocument(nothing, 1, analysis.language)
     document.stored = stored
     document.whole = AnalysedText(indexed_text(title, stored.text), analysis.language, lambda language: analysis)
@@ -218,6 +217,6 @@ def test_what_a_replaced_document_has_lost_is_not_shown() -> None:
     sentence = (25_000, 25_040)
     document.passage = DenseHit(1, 0.9, 1, *sentence, sentence)
     nothing: Any = None
-    document.stored = KeptText(1, "d", "de", None, 1, text[:BEGINNING], False, nothing, "")
+    document.stored = KeptText(1, "d", "de", None, 1, text[:BEGINNING], False, nothing, kept="")
     shown = shown_of("Größe", document, analysis)
     assert text.startswith(shown.snippet) and not shown.highlights
