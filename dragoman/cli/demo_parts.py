@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -44,12 +44,13 @@ _PAGE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was loaded of one part: the checksum of its file, and of documents their ids and their collection's
-    generation after that (None: not noted, as earlier versions did not)."""
+    """What was loaded of one part: the checksum of its file, and of documents their ids, their collection's generation
+    after that (None: not noted, as earlier versions did not), and the ids of those that somebody had changed."""
 
     checksum: str
     ids: list[str]
     generation: int | None = None
+    changed: list[str] = field(default_factory=list)
 
 
 NOTHING = Loaded("", [])
@@ -155,7 +156,7 @@ def _collection(file: Traversable, name: str, language: str, description: str, o
         for id in set(before.ids) - ids.keys() - changed:
             with suppress(NotFound):
                 runtime.collections.delete_document(name, id)
-        return Loaded("", sorted(ids), runtime.collections.get(name).generation)
+        return Loaded("", sorted(ids), runtime.collections.get(name).generation, sorted(changed))
 
     return DemoPart(name, file, present, check, load)
 
@@ -213,23 +214,22 @@ def read_chunks(file: Traversable) -> Iterator[bytes]:
 
 
 def _changed_since(runtime: Runtime, name: str, before: Loaded) -> set[str]:
-    """Ids of the last load's documents that somebody has changed since.
+    """Ids of the last load's documents that somebody has changed since, and of those that were changed before it.
 
     Where the load noted no generation, it is the least of theirs: earlier versions stored all of them at once.
     """
-    ids = set(before.ids)
+    ids, changed = set(before.ids), set(before.changed)
     generations: dict[str, int] = {}
     cursor: str | None = None
-    while ids:
+    while ids or changed:
         page = runtime.collections.list_documents(name, _PAGE, cursor, texts=False)
-        generations |= {document.id: document.generation for document in page.documents if document.id in ids}
+        generations |= {document.id: document.generation for document in page.documents}
         cursor = page.next
         if cursor is None:
             break
-    if not generations:
-        return set()
-    loaded = min(generations.values()) if before.generation is None else before.generation
-    return {id for id, generation in generations.items() if generation > loaded}
+    there = ids & generations.keys()
+    loaded = min((generations[id] for id in there), default=0) if before.generation is None else before.generation
+    return {id for id in there if generations[id] > loaded} | (changed & generations.keys())
 
 
 def _table(file: Traversable, name: str, target: str, kind: Kind = "statistical", activate: bool = True) -> DemoPart:

@@ -33,7 +33,7 @@ def _do(page: WebDriver, action: Callable[[], None]) -> None:
 
 
 def _wait_for(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not done():
         assert time.monotonic() < until
         time.sleep(0.2)

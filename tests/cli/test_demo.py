@@ -212,9 +212,9 @@ def test_a_lesson_changes_an_answer_when_it_is_activated(
     client: httpx.Client, language: str, word: str, best: str
 ) -> None:
     table = f"demo_lesson_en_{language}"
-    request = {"query": "Marrowgate", "query_language": "en", "collections": [f"demo_{language}"], "method": "psq"}
+    request = {"query": "Brimshield", "query_language": "en", "collections": [f"demo_{language}"], "method": "psq"}
     before = client.post("/v1/search", json=request).json()
-    assert not before["hits"] and before["translation"]["oov"] == {language: ["Marrowgate"]}
+    assert not before["hits"] and before["translation"]["oov"] == {language: ["Brimshield"]}
     client.post(f"/v1/tables/{table}/versions/1/activate").raise_for_status()
     hits = client.post("/v1/search", json=request).json()["hits"]
     assert hits[0]["id"] == best

@@ -16,8 +16,9 @@ pytestmark = pytest.mark.slow
 
 DEMO = files("dragoman") / "demo"
 WHOLE: list[str] = [
-    json.loads(line)["text"] for line in (DEMO / "documents.de.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line)["text"] for line in (DEMO / "documents.de.jsonl").read_text(encoding="utf-8").splitlines()[:31]
 ]
+"""The short ones of the demo's documents."""
 MANY = [f"{number}. {WHOLE[number % len(WHOLE)][:160]}" for number in range(500)]
 WORDS = " ".join(WHOLE).split()
 LONG = " ".join((WORDS * (1 + 5_000 // len(WORDS)))[:5_000])

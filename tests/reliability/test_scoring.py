@@ -30,8 +30,9 @@ pytestmark = pytest.mark.slow
 
 DEMO = files("dragoman") / "demo"
 WHOLE: list[str] = [
-    json.loads(line)["text"] for line in (DEMO / "documents.de.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line)["text"] for line in (DEMO / "documents.de.jsonl").read_text(encoding="utf-8").splitlines()[:31]
 ]
+"""The short ones of the demo's documents."""
 TEXTS = [*WHOLE, *(text[: len(text) // 2] for text in WHOLE)][:32]
 QUERIES: list[str] = [
     json.loads(line)["text"] for line in (DEMO / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()

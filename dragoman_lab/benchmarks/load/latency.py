@@ -3,7 +3,7 @@
     python -m dragoman_lab.benchmarks.load.latency
 
 Loads the demo into a temporary folder, serves it in a separate process, and waits until all embeddings are made where
-the service makes them. Sends the demo's English queries over HTTP, one at a time, to all eight collections, for ten
+the service makes them. Sends the demo's English queries over HTTP, one at a time, to all collections, for ten
 hits with evidence. They are asked by the default method, which is printed, without reranking and with the best hits
 reranked, at each of the `--depths`. The median number of hits is printed, as a query may have fewer. They are asked by
 `psq` as well, which reranks by itself as many as its budget allows. First rounds, with cold caches, are reported

@@ -10,7 +10,7 @@ turn, encodes all passages at once and then each query by itself. Rates are medi
 the ratios of each round; memory is the resident peak of the whole process. The vectors must agree: the least cosine
 with sentence-transformers' is printed. Ours has the fastest precision of this machine, and `--dtype` sets another.
 
-Texts: the demo's documents in eight languages, cut into passages as the service does, and its questions; with `--data`
+Texts: the demo's documents, cut into passages as the service does, and its questions; with `--data`
 the sentences and tuning questions of XQuAD-R in eleven languages.
 """
 
