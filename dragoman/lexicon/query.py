@@ -73,6 +73,8 @@ class TermGroup:
     """Offsets of its further occurrences in a structured query."""
     by_form: bool = False
     """Whether it is a word of a name, and matched by its form and sound alone."""
+    spelling: str = ""
+    """The word, spelt nearly so, whose translations these are; no table has the query's word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,8 @@ class Bridge:
     """Whether that of any table is: where most words are written as several."""
     language: str = ""
     """That of the documents; how they have terms follows from it and the table."""
+    respell: Callable[[str], tuple[str, str] | None] = lambda word: None
+    """A word that the table has and that is spelt nearly as one that it lacks, and its term in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,8 @@ def psq(
     the table) is one query term, with all of its words. Entries of other phrases were distributed over their words when
     the table was analysed. If ``joined``, phrases of all tables are terms as well, beside their words (for a language
     that writes most words as several). A term without an entry is marked ``oov`` and searched by its identical string
-    and by sound. Words for which ``aside`` is true are left out, unless the query has no others.
+    and by sound, and where documents have neither by what another spelling is translated to. Words for which ``aside``
+    is true are left out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
     they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the
@@ -185,13 +190,33 @@ def psq(
                 _add(groups, _group_name(token, name, tokens, name_matches))
                 continue
         syllable = not translated and token.start in covered  # of a word that is translated as a whole
+        spelling = ""
         if not translated and not syllable:
-            matches = _with_sounds(tuple(matches), tuple(bridge.sounds_like(token.term)), identical)
+            sounds = tuple(bridge.sounds_like(token.term))
+            matches = _with_sounds(tuple(matches), sounds, identical)
+            if table is not None and not sounds and not (identical and bridge.holds(identical)):
+                matches, spelling = _with_spelling(token, matches, table, glossaries, min_probability, bridge)
         matches = add_written_forms(matches, token, table, glossaries, bridge)
-        _add(
-            groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=not (translated or syllable))
-        )
+        oov = not (translated or syllable)
+        _add(groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=oov, spelling=spelling))
     return TranslatedQuery("psq", [_count_places(group, list(places)) for group, places in groups.values()])
+
+
+def _with_spelling(
+    token: Token,
+    matches: list[Alternative],
+    table: Lookup,
+    glossaries: frozenset[int],
+    min_probability: float,
+    bridge: Bridge,
+) -> tuple[list[Alternative], str]:
+    """The matches with the translations of a word that is spelt nearly as the token, and that word, if there is one."""
+    respelt = bridge.respell(token.word)
+    if respelt is None:
+        return matches, ""
+    word, term = respelt
+    translations, translated = alternatives(term, "", table, glossaries, min_probability)
+    return (_as_list((*matches, *translations)), word) if translated else (matches, "")
 
 
 def _add(groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]], group: TermGroup) -> None:
