@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import regex
@@ -90,6 +90,14 @@ class TranslatedQuery:
         return [group.query_word for group in self.groups if group.oov]
 
 
+class Respelt(NamedTuple):
+    """A word of the table, its term there, and what its translations count in place of the word's as it is spelt."""
+
+    word: str
+    term: str
+    weight: float
+
+
 @dataclass(frozen=True, slots=True)
 class Bridge:
     """How the terms of documents are written, and matches of a query word without a table: by the identical string or
@@ -119,8 +127,8 @@ class Bridge:
     """Whether that of any table is: where most words are written as several."""
     language: str = ""
     """That of the documents; how they have terms follows from it and the table."""
-    respell: Callable[[str], tuple[str, str] | None] = lambda word: None
-    """A word that the table has and that is spelt nearly as one that it lacks, and its term in the table."""
+    respell: Callable[[Token], Respelt | None] = lambda token: None
+    """What a word that the table lacks may be in another spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +219,14 @@ def _with_spelling(
     bridge: Bridge,
 ) -> tuple[list[Alternative], str]:
     """The matches with the translations of a word that is spelt nearly as the token, and that word, if there is one."""
-    respelt = bridge.respell(token.word)
+    respelt = bridge.respell(token)
     if respelt is None:
         return matches, ""
-    word, term = respelt
-    translations, translated = alternatives(term, "", table, glossaries, min_probability)
-    return (_as_list((*matches, *translations)), word) if translated else (matches, "")
+    entries, translated = alternatives(respelt.term, "", table, glossaries, min_probability)
+    if not translated:
+        return matches, ""
+    likely = [replace(entry, weight=entry.weight * respelt.weight) for entry in entries]
+    return _as_list((*matches, *likely)), respelt.word
 
 
 def _add(groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]], group: TermGroup) -> None:

@@ -12,12 +12,15 @@ from dragoman.deadline import check_each
 from dragoman.engine.query.sounds import MOST_WORDS
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import PivotView, View
+from dragoman.lexicon.query import Respelt
 from dragoman.lexicon.table.nearest import most_edits, nearest
 from dragoman.lexicon.table.pivot import Fallback, Pivot
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis
 
+EDIT_WEIGHT = 0.5
+"""What a match by another spelling counts for each edit, beside one of the word itself: it may be another word."""
 _CACHED_WORDS = 1_000
 _MOST = 10
 _CACHE: WeakKeyDictionary[Table, dict[str, list[Spelling]]] = WeakKeyDictionary()
@@ -46,7 +49,7 @@ class Spellings:
         self._asked: set[str] = set()
         self._left: set[str] = set()
 
-    def __call__(self, word: str, view: View | PivotView) -> tuple[str, str] | None:
+    def __call__(self, word: str, view: View | PivotView) -> Respelt | None:
         """The nearest word that the view's tables have, and its index term."""
         if not most_edits(word) or any(self._snapshot.knows(language, word) for language in self._snapshot.languages):
             return None
@@ -58,7 +61,7 @@ class Spellings:
         for spelling in correct(source_tables(view), word, _MOST):
             tokens = self._analysis(self._language).tokens(spelling.term)
             if spelling.term not in function_words and len(tokens) == 1 and tokens[0].term in view.analysed:
-                return spelling.term, tokens[0].term
+                return Respelt(spelling.term, tokens[0].term, EDIT_WEIGHT**spelling.distance)
         return None
 
     @property

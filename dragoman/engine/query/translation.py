@@ -20,6 +20,7 @@ from dragoman.lexicon.query import (
     Alternative,
     Bridge,
     Name,
+    Respelt,
     TranslatedQuery,
     monolingual,
     psq,
@@ -46,9 +47,9 @@ Sounds = Callable[[str], Sequence[tuple[str, float]]]
 
 
 class Respell(Protocol):
-    """Finds another spelling of a word by the tables of a view: a word of theirs, and its index term."""
+    """Finds another spelling of a word by the tables of a view."""
 
-    def __call__(self, word: str, view: View | PivotView) -> tuple[str, str] | None: ...
+    def __call__(self, word: str, view: View | PivotView) -> Respelt | None: ...
 
 
 class QueryName(NamedTuple):
@@ -112,9 +113,14 @@ def translate(
         (name for query_name, name in candidates if name.whole or query_name.by_words), key=lambda name: not name.whole
     )
     joined = analyser(source).syllables
-    bridge = replace(bridge, respell=partial(respell, view=view))
+    bridge = replace(bridge, respell=partial(_respell, query.text, view, respell))
     query_terms = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=whole_names, joined=joined)
     return Translated(target, query_terms, view, True)
+
+
+def _respell(text: str, view: View | PivotView, respell: Respell, token: Token) -> Respelt | None:
+    """Another spelling of a word of the query ``text``; of a name that is none, but another name or a common word."""
+    return None if _is_name(text, token) else respell(token.word, view)
 
 
 def bridge_to(

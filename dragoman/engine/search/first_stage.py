@@ -44,6 +44,7 @@ from dragoman.indexes.lucene.searched_index import (
     score_each,
 )
 from dragoman.indexes.shard_group import Unsearched
+from dragoman.lexicon.query import Respelt
 from dragoman.lexicon.text.tokens import Analysis
 
 STAGE = "first_stage"
@@ -226,7 +227,7 @@ class FirstStage:
             query, names, snapshot = retrieval.query, retrieval.names, retrieval.snapshot
             return translate(query, language, method, snapshot, self._analysis, sounds, holds, names, respell)
 
-        def respell(word: str, view: View | PivotView) -> tuple[str, str] | None:
+        def respell(word: str, view: View | PivotView) -> Respelt | None:
             return spellings(word, view) if sounds.complete else None
 
         in_parts = [info for info in retrieval.collections if info.index_shards > 1 and language in info.languages]

@@ -30,7 +30,7 @@ class Highlight(Answer):
     """For meaning, the whole query."""
     probability: float | None
     """P(query term | document term); 1 for the same word on both sides; for words that sound alike, the similarity
-    of their romanisations; null for meaning."""
+    of their romanisations; for spelling, half of it for each edit; null for meaning."""
     table: str | None
     """The table with this translation, for table and spelling; null for every other kind of match."""
     version: int | None
