@@ -23,7 +23,7 @@ class Highlight:
     start: int
     end: int
     match: str
-    """table, identical, sound or meaning."""
+    """table, identical, sound, spelling or meaning."""
     document_term: str
     query_term: str
     probability: float | None = None

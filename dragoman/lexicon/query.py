@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import regex
@@ -73,6 +73,8 @@ class TermGroup:
     """Offsets of its further occurrences in a structured query."""
     by_form: bool = False
     """Whether it is a word of a name, and matched by its form and sound alone."""
+    spelling: str = ""
+    """The word, spelt nearly so, whose translations these are; no table has the query's word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,14 @@ class TranslatedQuery:
     def oov(self) -> list[str]:
         """The query words without an entry, in query order."""
         return [group.query_word for group in self.groups if group.oov]
+
+
+class Respelt(NamedTuple):
+    """A word of the table, its term there, and what its translations count in place of the word's as it is spelt."""
+
+    word: str
+    term: str
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +127,8 @@ class Bridge:
     """Whether that of any table is: where most words are written as several."""
     language: str = ""
     """That of the documents; how they have terms follows from it and the table."""
+    respell: Callable[[Token], Respelt | None] = lambda token: None
+    """What a word that the table lacks may be in another spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +171,8 @@ def psq(
     the table) is one query term, with all of its words. Entries of other phrases were distributed over their words when
     the table was analysed. If ``joined``, phrases of all tables are terms as well, beside their words (for a language
     that writes most words as several). A term without an entry is marked ``oov`` and searched by its identical string
-    and by sound. Words for which ``aside`` is true are left out, unless the query has no others.
+    and by sound, and where documents have neither by what another spelling is translated to. Words for which ``aside``
+    is true are left out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
     they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the
@@ -185,13 +198,35 @@ def psq(
                 _add(groups, _group_name(token, name, tokens, name_matches))
                 continue
         syllable = not translated and token.start in covered  # of a word that is translated as a whole
+        spelling = ""
         if not translated and not syllable:
-            matches = _with_sounds(tuple(matches), tuple(bridge.sounds_like(token.term)), identical)
+            sounds = tuple(bridge.sounds_like(token.term))
+            matches = _with_sounds(tuple(matches), sounds, identical)
+            if table is not None and not sounds and not (identical and bridge.holds(identical)):
+                matches, spelling = _with_spelling(token, matches, table, glossaries, min_probability, bridge)
         matches = add_written_forms(matches, token, table, glossaries, bridge)
-        _add(
-            groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=not (translated or syllable))
-        )
+        oov = not (translated or syllable)
+        _add(groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=oov, spelling=spelling))
     return TranslatedQuery("psq", [_count_places(group, list(places)) for group, places in groups.values()])
+
+
+def _with_spelling(
+    token: Token,
+    matches: list[Alternative],
+    table: Lookup,
+    glossaries: frozenset[int],
+    min_probability: float,
+    bridge: Bridge,
+) -> tuple[list[Alternative], str]:
+    """The matches with the translations of a word that is spelt nearly as the token, and that word, if there is one."""
+    respelt = bridge.respell(token)
+    if respelt is None:
+        return matches, ""
+    entries, translated = alternatives(respelt.term, "", table, glossaries, min_probability)
+    if not translated:
+        return matches, ""
+    likely = [replace(entry, weight=entry.weight * respelt.weight) for entry in entries]
+    return _as_list((*matches, *likely)), respelt.word
 
 
 def _add(groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]], group: TermGroup) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -169,17 +170,18 @@ def _best_translations(translated: Translated, view: View | PivotView, group: Te
     if glossaries and all(alternative.origin not in glossaries for alternative in group.alternatives):
         glossaries = frozenset()
     cache = _BEST.setdefault(view.surface, {})
-    key = (group.query_word, group.query_term, glossaries)
+    word = group.spelling or group.query_word
+    key = (word, group.query_term, glossaries)
     best = cache.get(key)
     if best is None:
         if len(cache) >= _CACHED_WORDS:
             cache.clear()
-        entries = view.surface.translations(group.query_word, best=BEST)
+        entries = view.surface.translations(word, best=BEST)
         if glossaries:
             entries = [entry for entry in entries if entry.origin in glossaries]
         entries = entries or view.analysed.translations(group.query_term, best=BEST)
         best = cache[key] = [_term(translated, entry) for entry in entries]
-    return best
+    return [replace(translation, spelling=group.spelling) for translation in best] if group.spelling else best
 
 
 def _term(translated: Translated, entry: Entry) -> TermTranslation:

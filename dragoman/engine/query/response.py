@@ -34,6 +34,9 @@ class TermTranslation(Answer):
     probability: float
     """P(translation | query word)"""
     language: str
+    spelling: str = field(default_factory=left_out)
+    """The word of the tables that the query word was taken for, whose translation it is; left out for the word itself.
+    Neither a table nor a document has the word as it was spelt."""
 
 
 @dataclass(slots=True, kw_only=True)

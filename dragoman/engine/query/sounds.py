@@ -68,6 +68,11 @@ class Sounds:
         return alike
 
     @property
+    def complete(self) -> bool:
+        """Whether no word was left out."""
+        return not self._left
+
+    @property
     def truncated(self) -> list[str]:
         """The message that words were left out, as there were too many."""
         if not self._left or self._late is not None:

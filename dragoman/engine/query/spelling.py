@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dragoman.deadline import check_each
+from dragoman.engine.query.sounds import MOST_WORDS
+from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import PivotView, View
+from dragoman.lexicon.query import Respelt
 from dragoman.lexicon.table.nearest import most_edits, nearest
 from dragoman.lexicon.table.pivot import Fallback, Pivot
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.function_words import folded_function_words
+from dragoman.lexicon.text.tokens import Analysis
 
+EDIT_WEIGHT = 0.5
+"""What a match by another spelling counts for each edit, beside one of the word itself: it may be another word."""
 _CACHED_WORDS = 1_000
 _MOST = 10
 _CACHE: WeakKeyDictionary[Table, dict[str, list[Spelling]]] = WeakKeyDictionary()
@@ -26,6 +33,47 @@ class Spelling(NamedTuple):
     distance: int
     mass: float
     term: str
+
+
+class Spellings:
+    """Finds other spellings of the words of one query, the first :data:`MOST_WORDS` of them.
+
+    Only for a word that no table of any language has: what another language has is spelt as it should be.
+    """
+
+    def __init__(self, language: str, target: str, snapshot: Snapshot, analysis: Callable[[str], Analysis]) -> None:
+        """Of a query in ``language`` for documents in ``target``."""
+        self._language, self._target = language, target
+        self._snapshot = snapshot
+        self._analysis = analysis
+        self._asked: set[str] = set()
+        self._left: set[str] = set()
+
+    def __call__(self, word: str, view: View | PivotView) -> Respelt | None:
+        """The nearest word that the view's tables have, and its index term."""
+        if not most_edits(word) or any(self._snapshot.knows(language, word) for language in self._snapshot.languages):
+            return None
+        if word not in self._asked and len(self._asked) >= MOST_WORDS:
+            self._left.add(word)
+            return None
+        self._asked.add(word)
+        function_words = folded_function_words(self._language)
+        for spelling in correct(source_tables(view), word, _MOST):
+            tokens = self._analysis(self._language).tokens(spelling.term)
+            if spelling.term not in function_words and len(tokens) == 1 and tokens[0].term in view.analysed:
+                return Respelt(spelling.term, tokens[0].term, EDIT_WEIGHT**spelling.distance)
+        return None
+
+    @property
+    def truncated(self) -> list[str]:
+        """The message that words were left out, as there were too many."""
+        if not self._left:
+            return []
+        count = len(self._asked) + len(self._left)
+        return [
+            f"query: only the first {len(self._asked)} of {count} words that neither a table nor a document in"
+            f" {self._target} has were spelt otherwise"
+        ]
 
 
 def correct(tables: Iterable[Table], word: str, most: int = 1) -> list[Spelling]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from dragoman.deadline import check_each
 from dragoman.engine.query.analysed_text import AnalysedText
@@ -20,6 +20,7 @@ from dragoman.lexicon.query import (
     Alternative,
     Bridge,
     Name,
+    Respelt,
     TranslatedQuery,
     monolingual,
     psq,
@@ -43,6 +44,12 @@ _OPENING = ('"', "“", "„", "«", "‘", "'", "「", "『")
 _CLOSING = re.compile("[\"”“»’'」』](?!\\w)")
 
 Sounds = Callable[[str], Sequence[tuple[str, float]]]
+
+
+class Respell(Protocol):
+    """Finds another spelling of a word by the tables of a view."""
+
+    def __call__(self, word: str, view: View | PivotView) -> Respelt | None: ...
 
 
 class QueryName(NamedTuple):
@@ -78,11 +85,13 @@ def translate(
     sounds: Sounds,
     holds: Callable[[str], bool] = lambda term: True,
     names: Sequence[QueryName] = (),
+    respell: Respell = lambda word, view: None,
 ) -> Translated:
     """Translate a query for documents in ``target``.
 
     ``sounds`` finds the index terms that sound like a term, for words that no table has; ``holds`` says whether the
-    documents have a term. ``names`` are those of the query that stay whole (psq).
+    documents have a term. ``names`` are those of the query that stay whole, ``respell`` finds another spelling of a
+    word that neither a table nor a document has (psq).
     """
     source, tokens = query.language, query.tokens
     view = snapshot.view(source, target) if source != target else None
@@ -104,8 +113,14 @@ def translate(
         (name for query_name, name in candidates if name.whole or query_name.by_words), key=lambda name: not name.whole
     )
     joined = analyser(source).syllables
+    bridge = replace(bridge, respell=partial(_respell, query.text, view, respell))
     query_terms = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=whole_names, joined=joined)
     return Translated(target, query_terms, view, True)
+
+
+def _respell(text: str, view: View | PivotView, respell: Respell, token: Token) -> Respelt | None:
+    """Another spelling of a word of the query ``text``; of a name that is none, but another name or a common word."""
+    return None if _is_name(text, token) else respell(token.word, view)
 
 
 def bridge_to(

@@ -21,6 +21,7 @@ from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.exact.pattern import all_of
 from dragoman.engine.query.exact.reading import read_wish
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
+from dragoman.engine.query.spelling import Spellings
 from dragoman.engine.query.translation import Translated, translate
 from dragoman.engine.search.candidates import NO_WORDS, Candidates, Keys, WordMatches, WordRanking
 from dragoman.engine.search.ranked import (
@@ -29,6 +30,7 @@ from dragoman.engine.search.ranked import (
     document_of_words,
     note_unsearched,
 )
+from dragoman.engine.tables.views import PivotView, View
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import merge_by_share
 from dragoman.indexes.lucene.listing import Matched, SortField
@@ -42,6 +44,7 @@ from dragoman.indexes.lucene.searched_index import (
     score_each,
 )
 from dragoman.indexes.shard_group import Unsearched
+from dragoman.lexicon.query import Respelt
 from dragoman.lexicon.text.tokens import Analysis
 
 STAGE = "first_stage"
@@ -198,9 +201,14 @@ class FirstStage:
         """The query in all languages of the collections."""
         languages = sorted(retrieval.languages)
         sounds = {language: self._sounds(retrieval, language) for language in languages}
+        source, snapshot = retrieval.query.language, retrieval.snapshot
+        spellings = {language: Spellings(source, language, snapshot, self._analysis) for language in languages}
         translations = {
-            language: self._translate(retrieval, method, language, sounds[language]) for language in languages
+            language: self._translate(retrieval, method, language, sounds[language], spellings[language])
+            for language in languages
         }
+        for language_spellings in spellings.values():
+            retrieval.truncated += language_spellings.truncated
         for language_sounds in sounds.values():
             retrieval.truncated += language_sounds.truncated
             retrieval.degraded += language_sounds.degraded
@@ -210,12 +218,17 @@ class FirstStage:
         searched = [collection for collection in retrieval.collections if language in collection.languages]
         return Sounds(language, partial(self._sounding, searched, language))
 
-    def _translate(self, retrieval: Retrieval, method: str, language: str, sounds: Sounds) -> Translated:
+    def _translate(
+        self, retrieval: Retrieval, method: str, language: str, sounds: Sounds, spellings: Spellings
+    ) -> Translated:
         """Translate a query. What it asks of indexes in parts is asked at once, after a translation without that."""
 
         def translate_with(sounds: Callable[[str], Alike], holds: Callable[[str], bool]) -> Translated:
-            query, names = retrieval.query, retrieval.names
-            return translate(query, language, method, retrieval.snapshot, self._analysis, sounds, holds, names)
+            query, names, snapshot = retrieval.query, retrieval.names, retrieval.snapshot
+            return translate(query, language, method, snapshot, self._analysis, sounds, holds, names, respell)
+
+        def respell(word: str, view: View | PivotView) -> Respelt | None:
+            return spellings(word, view) if sounds.complete else None
 
         in_parts = [info for info in retrieval.collections if info.index_shards > 1 and language in info.languages]
         if in_parts:

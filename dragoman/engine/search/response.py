@@ -10,7 +10,7 @@ from dragoman.engine.query.response import QueryRead, Translation
 from dragoman.engine.search.request import Method
 
 TextField = Literal["title", "text"]
-MatchKind = Literal["table", "identical", "sound", "meaning"]
+MatchKind = Literal["table", "identical", "sound", "spelling", "meaning"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,16 +22,17 @@ class Highlight(Answer):
     end: int
     match: MatchKind
     """How it matched. table: a table has the two words as translations; identical: the same word on both sides, up
-    to its form; sound: words that no table has and that sound alike; meaning: the sentence whose embedding is
+    to its form; sound: words that no table has and that sound alike; spelling: a table has a word as a translation that
+    is spelt nearly as the query's, which neither a table nor a document has; meaning: the sentence whose embedding is
     nearest to the query's."""
     document_term: str
     query_term: str
     """For meaning, the whole query."""
     probability: float | None
     """P(query term | document term); 1 for the same word on both sides; for words that sound alike, the similarity
-    of their romanisations; null for meaning."""
+    of their romanisations; for spelling, half of it for each edit; null for meaning."""
     table: str | None
-    """The table with this translation; null for every other kind of match."""
+    """The table with this translation, for table and spelling; null for every other kind of match."""
     version: int | None
 
 

@@ -8,6 +8,7 @@ const MATCHES = {
   table: "translation in a table",
   identical: "same word",
   sound: "sounds alike",
+  spelling: "another spelling, in a table",
   meaning: "nearest in meaning",
 };
 
@@ -24,7 +25,7 @@ function evidenceRows({ highlight, language }) {
   if (highlight.match === "answer") return [...rows, ["probability", formatNumber(highlight.probability, 3)]];
   rows.push(["query term", highlight.query_term], [`word (${languageName(language)})`, highlight.document_term]);
   if (highlight.match === "sound") rows.push(["likeness", formatNumber(highlight.probability, 3)]);
-  if (highlight.match === "table") {
+  if (highlight.match === "table" || highlight.match === "spelling") {
     rows.push(["probability", formatNumber(highlight.probability, 3)]);
     rows.push(["table", `${highlight.table}, version ${highlight.version}`]);
   }

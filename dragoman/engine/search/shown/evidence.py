@@ -234,7 +234,7 @@ class Evidence:
             field=field,
             start=offset + match.start,
             end=offset + match.end,
-            match=_WITHOUT_TABLE.get(match.origin, "table"),
+            match=_WITHOUT_TABLE.get(match.origin, "spelling" if group.spelling else "table"),
             document_term=text[match.start : match.end],
             query_term=query_term(self._text, group),
             probability=significant(match.probability),
