@@ -300,10 +300,18 @@ def delete_collection(name: str, if_match: int | None = None) -> Call[None]:
     return Call("delete_collection", {"name": name}, if_match=if_match)
 
 
-def add_documents(name: str, lines: Iterable[bytes], if_match: int | None = None) -> Call[Imported]:
+def add_documents(
+    name: str,
+    lines: Iterable[bytes],
+    if_match: int | None = None,
+    *,
+    format: str | None = None,
+    map: str | None = None,
+) -> Call[Imported]:
     return Call(
         "add_documents",
         {"name": name},
+        {"format": format, "map": map},
         body=lines,
         read=lambda answer: read(Imported, answer),
         if_match=if_match,

@@ -28,6 +28,7 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
+from dragoman.service.collections.import_form import ImportParameters
 from dragoman.service.collections.schemas import (
     AliasTarget,
     CollectionChange,
@@ -262,8 +263,9 @@ class Embedded:
         return _dump(collection_body(info, failed.get(info.key, 0), self._library.dense, self._library.source))
 
     def _add_documents(self, call: Call[Any]) -> Any:
+        (asked,) = _read_fields((_IMPORT, call.parameters(), "query"))
         imported = self._library.collections.import_documents(
-            call.place["name"], iter(call.body or ()), expected=_expected_generations(call)
+            call.place["name"], iter(call.body or ()), asked.import_form(), _expected_generations(call)
         )
         return _dump(import_body(imported))
 
@@ -347,6 +349,7 @@ def _keep_mask() -> Iterator[None]:
 
 _UPLOAD = TypeAdapter(UploadParameters)
 _LIST = TypeAdapter(ListParameters)
+_IMPORT = TypeAdapter(ImportParameters)
 _EXPORT = TypeAdapter(FilterParameters)
 _TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
 _LANGUAGE: TypeAdapter[str] = TypeAdapter(LanguageCode)
