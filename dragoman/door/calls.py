@@ -59,6 +59,8 @@ Name = Literal[
     "deactivate_table",
     "delete_table_version",
     "look_up",
+    "get_backup",
+    "restore_backup",
     "report",
 ]
 
@@ -353,6 +355,14 @@ def delete_documents(
     return Call(
         "delete_documents", {"name": name}, fields, read=lambda answer: int(answer["deleted"]), if_match=if_match
     )
+
+
+def get_backup() -> Call[Iterator[bytes]]:
+    return Call("get_backup")
+
+
+def restore_backup(parts: Iterable[bytes]) -> Call[dict[str, int]]:
+    return Call("restore_backup", body=parts, read=lambda answer: answer["rows"])
 
 
 def tables() -> Call[list[TableInfo]]:

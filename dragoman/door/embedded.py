@@ -47,6 +47,7 @@ from dragoman.service.tables.bodies import pair_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
+from dragoman.store.backup.backup import restore_backup, write_backup
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.library import Library
 from dragoman.store.validation import LanguageCode, check_parameters, describe
@@ -109,6 +110,8 @@ class Embedded:
             "change_document": self._change_document,
             "delete_document": self._delete_document,
             "delete_documents": self._delete_documents,
+            "get_backup": lambda call: write_backup(self._library.store),
+            "restore_backup": self._restore_backup,
             "tables": self._tables,
             "add_table": self._add_table,
             "get_table": lambda call: fields_of(self._library.tables.get(call.place["name"])),
@@ -285,6 +288,11 @@ class Embedded:
     def _export_documents(self, call: Call[Any]) -> Iterator[bytes]:
         (asked,) = _read_fields((_EXPORT, call.parameters(), "query"))
         return self._library.collections.export(call.place["name"], asked.filter_fields())
+
+    def _restore_backup(self, call: Call[Any]) -> Any:
+        rows = restore_backup(self._library.store, call.body or (), self._library.settings.store.data_dir)
+        self._library.open_restored()
+        return {"rows": rows}
 
     def _change_document(self, call: Call[Any]) -> Any:
         name, patch = call.place["name"], self._body(DocumentPatch, call)

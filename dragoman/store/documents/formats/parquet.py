@@ -30,13 +30,13 @@ def read_parquet(parts: Iterable[bytes], mapping: FieldMapping, limits: RowLimit
         require("parquet", "reading Parquet")
     except MissingPart as fault:
         raise UnsupportedMedia(str(fault)) from fault
-    with TemporaryFile(dir=limits.folder) as kept:
+    with TemporaryFile(dir=limits.folder) as spool:
         for part in parts:
-            kept.write(part)
-        if not kept.tell():
+            spool.write(part)
+        if not spool.tell():
             return
-        kept.seek(0)
-        yield from _read_rows(kept, mapping, limits)
+        spool.seek(0)
+        yield from _read_rows(spool, mapping, limits)
 
 
 def _read_rows(file: IO[bytes], mapping: FieldMapping, limits: RowLimits) -> Iterator[Row]:

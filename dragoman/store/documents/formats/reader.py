@@ -35,8 +35,8 @@ def read_rows(parts: Iterable[bytes], format: str, mapping: FieldMapping, limits
         return
     form = other_form(head) if format == "ndjson" else binary_form(head, utf16=format in TABLES)
     if form is not None:
-        wanted = "one JSON object per line" if format == "ndjson" else f"the format {format}"
-        raise InvalidRequest(f"the body is {form}: send {wanted}, or name its format, one of {', '.join(FORMATS)}")
+        expected = "one JSON object per line" if format == "ndjson" else f"the format {format}"
+        raise InvalidRequest(f"the body is {form}: send {expected}, or name its format, one of {', '.join(FORMATS)}")
     if format in TABLES:
         yield from read_delimited(head, parts, "\t" if format == "tsv" else None, mapping, limits)
     elif format == "trec":
