@@ -162,7 +162,7 @@ def add(
 
     What the collection has unchanged is not sent again: after an interruption, the same command goes on.
     """
-    from dragoman.cli.importing import FileImport
+    from dragoman.door.importing import FileImport
 
     with database(url, key, config, data_dir, database_url) as opened:
         work = FileImport(opened, into, format, map, _tell)

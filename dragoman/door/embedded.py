@@ -268,7 +268,7 @@ class Embedded:
     def _add_documents(self, call: Call[Any]) -> Any:
         (asked,) = _read_fields((_IMPORT, call.parameters(), "query"))
         imported = self._library.collections.import_documents(
-            call.place["name"], iter(call.body or ()), asked.import_form(), _expected_generations(call)
+            call.place["name"], iter(call.body or ()), asked.read_form("", False), _expected_generations(call)
         )
         return _dump(import_body(imported))
 

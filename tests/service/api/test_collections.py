@@ -245,7 +245,7 @@ def test_a_body_in_another_form_is_refused_whole(client: httpx.Client, collectio
 def test_unknown_parameters_of_an_upload_are_refused_by_name(client: httpx.Client, collection: str) -> None:
     path, kind = f"/v1/collections/{collection}/documents", {"Content-Type": "application/x-ndjson"}
     answer = client.post(path, params={"gzip": "true"}, content=_documents("1"), headers=kind)
-    check_error(answer, 422, "unknown query parameter 'gzip': there are format, map")
+    check_error(answer, 422, "unknown query parameter 'gzip': there are format, map, fingerprint")
     assert client.get(f"/v1/collections/{collection}").json()["documents"] == 0
 
 

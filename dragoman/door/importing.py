@@ -18,7 +18,7 @@ from dragoman.door import calls
 from dragoman.door.files import document_format, document_lines
 from dragoman.door.progress import show_progress
 from dragoman.door.records import Imported
-from dragoman.engine.core.errors import NotFound
+from dragoman.engine.core.errors import InvalidRequest, NotFound
 from dragoman.files.streams import file_parts, lines, unpack
 from dragoman.store.documents.formats.mapping import FieldMapping, MappingFault
 from dragoman.store.documents.formats.reader import TABLES, WHOLE, read_rows
@@ -56,13 +56,13 @@ class FileImport:
             document = json.loads(line.content or b"")
             self._present[document["id"]] = _state_of(document)
         self._unseen = set(self._present)
-        self._unchanged = 0
+        self._unchanged = self._sent = 0
         self._unreadable: list[tuple[int, str]] = []
         self.rejected = 0
 
     def add(self, path: Path) -> None:
         """Add the documents of a file, and tell what was done, and of each line that was rejected."""
-        self._unchanged, self._unreadable = 0, []
+        self._unchanged, self._sent, self._unreadable = 0, 0, []
         format = self._format or document_format(path) or "ndjson"
         changed = self._changed_lines(path, format)
         first = next(changed, None)
@@ -74,7 +74,13 @@ class FileImport:
             call = calls.add_documents(self._name, document_lines(path), format=format, map=self._map)
             imported = self._database.send(call)
         elif first is not None:
-            imported = self._database.send(calls.add_documents(self._name, chain([first], changed)))
+            try:
+                imported = self._database.send(calls.add_documents(self._name, chain([first], changed)))
+            except InvalidRequest as fault:
+                if not self._unchanged:
+                    raise
+                self._tell(f"{path}: {fault}")  # the collection has all but what was rejected
+                self.rejected += self._sent
         unchanged = f", {self._unchanged} unchanged" if self._unchanged else ""
         self._tell(f"{path}: {imported.accepted} documents, {imported.replaced} of them replaced{unchanged}")
         faults = sorted([*self._unreadable, *((line.line, line.reason) for line in imported.rejected)])
@@ -113,6 +119,7 @@ class FileImport:
             if line is None:
                 self._unchanged += 1
             else:
+                self._sent += 1
                 yield b"\n" * max(row.line - sent - 1, 0) + line + b"\n"
                 sent = max(row.line, sent + 1)
 
