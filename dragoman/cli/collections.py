@@ -135,27 +135,47 @@ def delete(
 
 @documents.command("import")
 def add(
-    files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, help="NDJSON files, plain or gzip.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(exists=True, dir_okay=False, help="NDJSON, JSON, CSV, TSV, Parquet or TREC, plain or gzip."),
+    ],
     into: Into,
+    format: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_FORMAT", help="ndjson, json, csv, tsv, parquet or trec; default: by the name."),
+    ] = None,
+    map: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_MAP", help="Which fields are which: id=docid,text=body,metadata.year=year."),
+    ] = None,
+    sync: Annotated[
+        bool, typer.Option("--sync", envvar="DRAGOMAN_SYNC", help="Delete the documents that the files do not have.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", envvar="DRAGOMAN_YES", help="Delete without a question.")] = False,
     url: Url = None,
     key: Key = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     config: ConfigFile = None,
 ) -> None:
-    """Add documents to a collection, or replace those with the same id."""
-    rejected = 0
+    """Add documents to a collection, or replace those with the same id.
+
+    What the collection has unchanged is not sent again: after an interruption, the same command goes on.
+    """
+    from dragoman.door.importing import FileImport
+
     with database(url, key, config, data_dir, database_url) as opened:
-        collection = opened.collection(into)
+        work = FileImport(opened, into, format, map, _tell)
         for path in files:
-            imported = collection.add(path)
-            _tell(f"{path}: {imported.accepted} documents, {imported.replaced} of them replaced")
-            for line in imported.rejected:
-                _tell(f"{path}, line {line.line}: {line.reason}")
-            rejected += len(imported.rejected)
-    if rejected:
-        _tell(f"{rejected} lines were rejected")
-        raise typer.Exit(1)
+            work.add(path)
+        if work.rejected:
+            _tell(f"{work.rejected} lines were rejected" + ("; nothing is deleted" if sync else ""))
+            raise typer.Exit(1)
+        if sync and work.missing:
+            if not yes:
+                question = f"Delete {len(work.missing)} documents of {into} that are in no file?"
+                typer.confirm(question, abort=True, err=True)
+            work.delete_missing()
 
 
 @documents.command("export")

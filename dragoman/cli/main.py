@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 
 from dragoman import cores
+from dragoman.cli import backup as cli_backup
 from dragoman.cli import collections as cli_collections
 from dragoman.cli import data as cli_data
 from dragoman.cli import keys as cli_keys
@@ -42,6 +43,8 @@ app.add_typer(cli_keys.keys, name="keys")
 app.add_typer(cli_collections.collection, name="collection")
 app.add_typer(cli_collections.documents, name="documents")
 app.add_typer(cli_reports.reports, name="reports")
+app.command("backup")(cli_backup.backup)
+app.command("restore")(cli_backup.restore)
 app.command("search")(cli_searching.search)
 app.command("ask")(cli_searching.ask)
 for _name, _help in lab.COMMANDS.items():

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack
 from dragoman.door import calls
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, ReadOptions, SearchOptions
 from dragoman.door.database import check_language_of, upload_fields
-from dragoman.door.files import Documents, Entries, document_lines, table_file
+from dragoman.door.files import Documents, Entries, document_format, document_lines, table_file
 from dragoman.door.records import (
     CollectionInfo,
     Document,
@@ -154,9 +154,17 @@ class AsyncCollection:
             if (cursor := page.next) is None:
                 return
 
-    async def add(self, documents: Documents, *, if_match: int | None = None) -> Imported:
+    async def add(
+        self,
+        documents: Documents,
+        *,
+        format: str | None = None,
+        map: str | None = None,
+        if_match: int | None = None,
+    ) -> Imported:
         """Add documents, or replace those with the same id."""
-        return await self._database.send(calls.add_documents(self.name, document_lines(documents), if_match))
+        lines, format = document_lines(documents), format or document_format(documents)
+        return await self._database.send(calls.add_documents(self.name, lines, if_match, format=format, map=map))
 
     async def get(self, id: str) -> Document:
         """The document with this id."""

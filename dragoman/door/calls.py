@@ -59,6 +59,8 @@ Name = Literal[
     "deactivate_table",
     "delete_table_version",
     "look_up",
+    "get_backup",
+    "restore_backup",
     "report",
 ]
 
@@ -300,10 +302,18 @@ def delete_collection(name: str, if_match: int | None = None) -> Call[None]:
     return Call("delete_collection", {"name": name}, if_match=if_match)
 
 
-def add_documents(name: str, lines: Iterable[bytes], if_match: int | None = None) -> Call[Imported]:
+def add_documents(
+    name: str,
+    lines: Iterable[bytes],
+    if_match: int | None = None,
+    *,
+    format: str | None = None,
+    map: str | None = None,
+) -> Call[Imported]:
     return Call(
         "add_documents",
         {"name": name},
+        {"format": format, "map": map},
         body=lines,
         read=lambda answer: read(Imported, answer),
         if_match=if_match,
@@ -345,6 +355,14 @@ def delete_documents(
     return Call(
         "delete_documents", {"name": name}, fields, read=lambda answer: int(answer["deleted"]), if_match=if_match
     )
+
+
+def get_backup() -> Call[Iterator[bytes]]:
+    return Call("get_backup")
+
+
+def restore_backup(parts: Iterable[bytes]) -> Call[dict[str, int]]:
+    return Call("restore_backup", body=parts, read=lambda answer: answer["rows"])
 
 
 def tables() -> Call[list[TableInfo]]:

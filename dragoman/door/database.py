@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
 
 from dragoman.door import calls
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, ReadOptions, SearchOptions
-from dragoman.door.files import Documents, Entries, document_lines, table_file
+from dragoman.door.files import Documents, Entries, document_format, document_lines, table_file
 from dragoman.door.progress import show_progress
 from dragoman.door.records import (
     CollectionInfo,
@@ -196,18 +196,29 @@ class Collection:
             if (cursor := page.next) is None:
                 return
 
-    def add(self, documents: Documents, *, progress: bool | None = None, if_match: int | None = None) -> Imported:
+    def add(
+        self,
+        documents: Documents,
+        *,
+        format: str | None = None,
+        map: str | None = None,
+        progress: bool | None = None,
+        if_match: int | None = None,
+    ) -> Imported:
         """Add documents, or replace those with the same id. When it returns, they are searchable and durable.
 
         A document has ``id`` and ``text``, and may have ``title``, ``language`` and ``metadata``. One that is replaced
         keeps its language and metadata where they are left out. ``rejected`` of the result has those that were not
-        taken. Where it is interrupted, some of those before are kept, each whole.
+        taken. Where it is interrupted, some of those before are kept, each whole. A file may be NDJSON, a JSON array,
+        CSV, TSV, Parquet or TREC, plain or gzip, by its name or ``format``; ``map`` says which fields are which, as in
+        ``?map=``.
 
         Raises:
             PreconditionFailed: the collection's generation is not ``if_match``.
         """
         lines = show_progress(document_lines(documents), f"adding to {self.name}", progress)
-        return self._database.send(calls.add_documents(self.name, lines, if_match))
+        format = format or document_format(documents)
+        return self._database.send(calls.add_documents(self.name, lines, if_match, format=format, map=map))
 
     def get(self, id: str) -> Document:
         """The document with this id."""

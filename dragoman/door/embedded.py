@@ -28,6 +28,7 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
+from dragoman.service.collections.import_form import ImportParameters
 from dragoman.service.collections.schemas import (
     AliasTarget,
     CollectionChange,
@@ -46,6 +47,7 @@ from dragoman.service.tables.bodies import pair_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
+from dragoman.store.backup.backup import restore_backup, write_backup
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.library import Library
 from dragoman.store.validation import LanguageCode, check_parameters, describe
@@ -108,6 +110,8 @@ class Embedded:
             "change_document": self._change_document,
             "delete_document": self._delete_document,
             "delete_documents": self._delete_documents,
+            "get_backup": lambda call: write_backup(self._library.store),
+            "restore_backup": self._restore_backup,
             "tables": self._tables,
             "add_table": self._add_table,
             "get_table": lambda call: fields_of(self._library.tables.get(call.place["name"])),
@@ -262,8 +266,9 @@ class Embedded:
         return _dump(collection_body(info, failed.get(info.key, 0), self._library.dense, self._library.source))
 
     def _add_documents(self, call: Call[Any]) -> Any:
+        (asked,) = _read_fields((_IMPORT, call.parameters(), "query"))
         imported = self._library.collections.import_documents(
-            call.place["name"], iter(call.body or ()), expected=_expected_generations(call)
+            call.place["name"], iter(call.body or ()), asked.read_form("", False), _expected_generations(call)
         )
         return _dump(import_body(imported))
 
@@ -283,6 +288,11 @@ class Embedded:
     def _export_documents(self, call: Call[Any]) -> Iterator[bytes]:
         (asked,) = _read_fields((_EXPORT, call.parameters(), "query"))
         return self._library.collections.export(call.place["name"], asked.filter_fields())
+
+    def _restore_backup(self, call: Call[Any]) -> Any:
+        rows = restore_backup(self._library.store, call.body or (), self._library.settings.store.data_dir)
+        self._library.open_restored()
+        return {"rows": rows}
 
     def _change_document(self, call: Call[Any]) -> Any:
         name, patch = call.place["name"], self._body(DocumentPatch, call)
@@ -347,6 +357,7 @@ def _keep_mask() -> Iterator[None]:
 
 _UPLOAD = TypeAdapter(UploadParameters)
 _LIST = TypeAdapter(ListParameters)
+_IMPORT = TypeAdapter(ImportParameters)
 _EXPORT = TypeAdapter(FilterParameters)
 _TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
 _LANGUAGE: TypeAdapter[str] = TypeAdapter(LanguageCode)

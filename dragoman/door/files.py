@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from io import IOBase
+from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -12,19 +13,31 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 from dragoman.door.plain import to_json
 from dragoman.door.table import Table
 from dragoman.engine.core.errors import InvalidRequest
+from dragoman.files.streams import BOM, StreamFault, unpack
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 Documents: TypeAlias = "Iterable[Mapping[str, Any]] | DataFrame | str | Path"
-"""Documents: mappings with ``id`` and ``text``, a frame with such columns, or the path of an NDJSON file."""
+"""Documents: mappings with ``id`` and ``text``, a frame with such columns, or the path of a file of them."""
 Entries: TypeAlias = (
     "Mapping[str, str | Iterable[str] | Mapping[str, float]] | Iterable[tuple[str, str]]"
     " | Iterable[tuple[str, str, float]] | Table | DataFrame | str | Path | IO[bytes]"
 )
 """Entries: a mapping of terms to translations, pairs, a table or frame, or the path of a file in any form of tables."""
 
+FORMATS_OF_NAMES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".trec": "trec",
+    ".sgml": "trec",
+}
+"""What a file of documents is by the end of its name, before ``.gz``; any other holds JSON."""
+
 _READ = 1 << 20
+_HEAD = 1 << 16
 _COLUMNS = ("source", "target", "probability")
 _IN_MEMORY = 1 << 26
 
@@ -50,6 +63,21 @@ def document_lines(documents: Documents) -> Iterator[bytes]:
         written.seek(0)
         opened.pop_all()
     return _lines_of(written)
+
+
+def document_format(documents: Documents) -> str | None:
+    """The format of a file of documents by its name, and of JSON by its beginning; None of what is no file."""
+    if not isinstance(documents, str | Path):
+        return None
+    path = Path(documents)
+    suffix = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+    if (format := FORMATS_OF_NAMES.get(suffix)) is not None:
+        return format
+    with path.open("rb") as file, suppress(StreamFault):
+        head = b"".join(islice(unpack([file.read(_HEAD)]), 1))
+        if head.removeprefix(BOM).lstrip().startswith(b"["):
+            return "json"
+    return "ndjson"
 
 
 def _lines_of(written: IO[bytes]) -> Iterator[bytes]:

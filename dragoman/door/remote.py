@@ -64,6 +64,8 @@ ROUTES: dict[Name, Route] = {
     "deactivate_table": Route("POST", "/v1/tables/{name}/deactivate", True),
     "delete_table_version": Route("DELETE", "/v1/tables/{name}/versions/{version}", True),
     "report": Route("GET", "/v1/reports/{kind}", True),
+    "get_backup": Route("GET", "/v1/backup", True, streams=True),
+    "restore_backup": Route("POST", "/v1/backup", True, "application/gzip"),
     "look_up": Route("GET", "/v1/tables/{name}/terms/{term}", True),
 }
 

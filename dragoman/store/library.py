@@ -159,6 +159,15 @@ class Library:
         if by_default and self.settings.worker.worker_url is None and has_reranker(self.settings):
             self.models.load("reranker", background=True)
 
+    def open_restored(self) -> None:
+        """Open what a backup has brought: its collections, whose indexes are built, and its tables."""
+        for record in self.source.collections():
+            if self.indexes.find(record.id) is None:
+                self.indexes.add(record.id)
+                self.dense.follow(record.id)
+                self.entities.follow(record.id)
+        self.tables.start()
+
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""
         self._opened.close()

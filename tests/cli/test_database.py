@@ -32,6 +32,26 @@ def told(done: subprocess.CompletedProcess[str]) -> tuple[int, str]:
     return done.returncode, done.stderr.splitlines()[-1]
 
 
+def test_an_import_goes_on_and_syncs(command: Command, tmp_path: Path) -> None:
+    command("collection", "create", "news", "--language", "de")
+    file = tmp_path / "news.csv"
+    file.write_text("nr;text;year\n1;Ein Hund;1999\n2;Ein Wal;2000\n3;;\n", encoding="utf-8")
+    arguments = ("documents", "import", file, "--collection", "news", "--map", "id=nr,metadata.year:number=year")
+    first = command(*arguments)
+    assert first.returncode == 1 and f"{file}: 2 documents, 0 of them replaced" in first.stderr
+    assert f"{file}, line 4: text: Field required" in first.stderr
+    file.write_text("nr;text;year\n1;Ein Hund;1999\n4;Ein Tal;\n", encoding="utf-8")
+    assert told(command(*arguments)) == (0, f"{file}: 1 documents, 0 of them replaced, 1 unchanged")
+    asked = command(*arguments, "--sync")
+    assert asked.returncode == 1 and "Delete 1 documents of news" in asked.stderr
+    assert told(command(*arguments, "--sync", "--yes")) == (0, "news: 1 documents deleted")
+    command("documents", "export", "--collection", "news", "--output", tmp_path / "out.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(line["id"], line["metadata"]) for line in lines] == [("1", {"year": 1999}), ("4", {})]
+    again = command("documents", "import", tmp_path / "out.jsonl", "--collection", "news")
+    assert told(again) == (0, f"{tmp_path / 'out.jsonl'}: 0 documents, 0 of them replaced, 2 unchanged")
+
+
 def test_collections_and_documents_from_the_command_line(command: Command, tmp_path: Path) -> None:
     made = command("collection", "create", "news", "--language", "de", "--description", "some")
     assert told(made) == (0, "news: a collection in de")
@@ -44,7 +64,7 @@ def test_collections_and_documents_from_the_command_line(command: Command, tmp_p
     with file.open("a") as stream:
         stream.write('{"id": "3"}\n')
     partly = command("documents", "import", file, "--collection", "news")
-    assert partly.returncode == 1 and f"{file}, line 3: " in partly.stderr
+    assert partly.returncode == 1 and f"{file}: no line is a document, nothing was stored: line 3: " in partly.stderr
     assert "news" in command("collection", "list").stdout
     status, said = told(command("collection", "change", "news", "--shards", "2"))
     assert status == 0 and said.startswith("news: 2 shards")

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from dragoman.service.access.endpoints import router as access
 from dragoman.service.aliases.endpoints import router as aliases
 from dragoman.service.api import health, page
+from dragoman.service.backup.endpoints import router as backup
 from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
@@ -37,6 +38,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     translation,
     reports,
     access,
+    backup,
     health.router,
     page.router,
 )

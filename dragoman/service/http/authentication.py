@@ -40,6 +40,7 @@ _NEEDED = {
     "/v1/tables": (_READ, _ADMIN),
     "/v1/keys": (_ADMIN, _ADMIN),
     "/v1/audit": (_ADMIN, _ADMIN),
+    "/v1/backup": (_ADMIN, _ADMIN),
     "/v1/search": (_SEARCH, _SEARCH),
     "/v1/suggest": (_SEARCH, _SEARCH),
     "/v1/events": (_SEARCH, _SEARCH),

@@ -40,17 +40,17 @@ def read_delimited(
         if first is None:
             return
         if isinstance(first, Rejection):
-            raise InvalidRequest(f"line {first.line}, the header: {first.reason}")
+            raise InvalidRequest(f"the header: {first.reason}")
         separator = separator or _detect_separator(first[1], mapping)
         cut = records(chain([first], numbered), separator, table_limits)
         header = next(islice(cut, 1))
         if isinstance(header, Rejection):
-            raise InvalidRequest(f"line {header.line}, the header: {header.reason}")
+            raise InvalidRequest(f"the header: {header.reason}")
         columns = _name_columns(header, mapping)
         for record in cut:
             yield _read_row(record, columns, limits)
     except TableFormatError as fault:
-        raise InvalidRequest(str(fault)) from fault
+        raise InvalidRequest(fault.reason) from fault
 
 
 def _detect_separator(header: str, mapping: FieldMapping) -> str:

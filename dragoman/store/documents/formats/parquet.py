@@ -20,7 +20,7 @@ _BUFFER = 1 << 20
 
 
 def read_parquet(parts: Iterable[bytes], mapping: FieldMapping, limits: RowLimits) -> Iterator[Row]:
-    """The rows of a file, numbered from 1. It is stored_file on disk meanwhile, since its end says how it is read.
+    """The rows of a file, numbered from 1. It is kept on disk meanwhile, since its end says how it is read.
 
     Raises (while iterating):
         UnsupportedMedia: pyarrow is not installed; the message says what to install.
@@ -30,13 +30,13 @@ def read_parquet(parts: Iterable[bytes], mapping: FieldMapping, limits: RowLimit
         require("parquet", "reading Parquet")
     except MissingPart as fault:
         raise UnsupportedMedia(str(fault)) from fault
-    with TemporaryFile(dir=limits.folder) as stored_file:
+    with TemporaryFile(dir=limits.folder) as spool:
         for part in parts:
-            stored_file.write(part)
-        if not stored_file.tell():
+            spool.write(part)
+        if not spool.tell():
             return
-        stored_file.seek(0)
-        yield from _read_rows(stored_file, mapping, limits)
+        spool.seek(0)
+        yield from _read_rows(spool, mapping, limits)
 
 
 def _read_rows(file: IO[bytes], mapping: FieldMapping, limits: RowLimits) -> Iterator[Row]:

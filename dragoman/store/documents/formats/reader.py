@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dragoman.engine.core.errors import InvalidRequest, TooLarge
-from dragoman.engine.core.json import parse
 from dragoman.files.streams import BOM, lines
+from dragoman.installation import needed_for
 from dragoman.store.documents.formats.delimited import read_delimited
 from dragoman.store.documents.formats.forms import binary_form, other_form, peek
 from dragoman.store.documents.formats.mapping import FieldMapping
@@ -62,6 +62,9 @@ def _read_array(parts: Iterable[bytes], limits: RowLimits) -> Iterator[Row]:
         return
     if not body.removeprefix(BOM).lstrip().startswith(b"["):
         raise InvalidRequest("the body is not a JSON array; lines of JSON are application/x-ndjson, or format=ndjson")
+    with needed_for("reading JSON arrays"):
+        from dragoman.engine.core.json import parse  # what sends to a service needs it for arrays alone
+
     documents = parse(body, limits.depth + 1, limits.values)
     if len(documents) > ARRAY_DOCUMENTS:
         raise TooLarge(

@@ -1,0 +1,87 @@
+"""``dragoman backup`` and ``restore``: of a data directory or database, also while it is served, or by a service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from dragoman.cli.database import Key, Url
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
+
+_console = Console(stderr=True)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write.")],
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Write everything to one file as it is in one moment, also while a server works on it."""
+    from dragoman.door import calls
+    from dragoman.door.opening import connect
+    from dragoman.engine.core.errors import NotFound
+    from dragoman.files.atomic import atomic_file
+    from dragoman.store.backup.backup import write_backup
+    from dragoman.store.database import open_store
+
+    with atomic_file(file) as unfinished, unfinished.open("wb") as stream:
+        if url is not None:
+            with connect(url, key) as opened:
+                parts: Iterator[bytes] = opened.send(calls.get_backup())
+                stream.writelines(parts)
+        else:
+            settings = load_settings(config, data_dir=data_dir, database_url=database_url)
+            if not settings.store.data_dir.is_dir():
+                raise NotFound(f"there is no data directory {settings.store.data_dir}; --data-dir names another")
+            with open_store(settings.store.url) as store:
+                stream.writelines(write_backup(store))
+    _tell(f"{file}: {file.stat().st_size} bytes")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A file that `dragoman backup` wrote.")],
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Restore a backup into an empty data directory, database or service: whole, or not at all."""
+    from dragoman.door import calls
+    from dragoman.door.opening import connect
+    from dragoman.files.streams import file_parts
+
+    if url is not None:
+        with connect(url, key) as opened:
+            rows: dict[str, int] = opened.send(calls.restore_backup(file_parts(file)))
+    else:
+        rows = _restore_here(file, config, data_dir, database_url)
+    _tell(
+        f"{file}: {rows['collections']} collections, {rows['documents']} documents,"
+        f" {rows['table_versions']} versions of tables"
+    )
+
+
+def _restore_here(file: Path, config: Path | None, data_dir: Path | None, database_url: str | None) -> dict[str, int]:
+    from contextlib import closing
+
+    from dragoman.files.streams import file_parts
+    from dragoman.store.backup.backup import restore_backup
+    from dragoman.store.data_dir import DataDirectory
+    from dragoman.store.database import existing_store
+
+    settings = load_settings(config, data_dir=data_dir, database_url=database_url)
+    with closing(DataDirectory(settings.store.data_dir)), existing_store(settings.store.url) as store:
+        store.claim(settings.server.startup_wait_seconds)
+        return restore_backup(store, file_parts(file), settings.store.data_dir)
+
+
+def _tell(line: str) -> None:
+    _console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""``/v1/backup``: the whole database as one file."""

@@ -1,0 +1,1 @@
+"""Backups: the whole database as one file, which any database takes."""
