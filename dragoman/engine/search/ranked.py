@@ -108,7 +108,7 @@ class RankedDocument:
     """The words of the title and the snippet as they are in ``whole``; None if it was not analysed whole."""
     is_read: bool = False
     """Whether it was read from the database."""
-    collapsed: int | None = None
+    collapsed: int = 0
     """How many other documents have the same value of the field that hits are collapsed by."""
     hit: Hit = field(init=False, repr=False)
     """What the response says of it, in the end."""

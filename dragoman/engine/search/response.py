@@ -210,8 +210,8 @@ class Hit(Answer):
     entities: list[Entity] | None = field(default_factory=left_out)
     """Only in collections with `entities`: the distinct names in the document, each where it stands first; null if
     the document has not been read for names yet."""
-    collapsed: int | None = field(default_factory=left_out)
-    """Only with `collapse`: how many other documents with the same value were ranked; null where it has no value."""
+    collapsed: int = field(default_factory=left_out)
+    """Only with `collapse`: how many other documents with the same value were ranked."""
     snippet_translation: str | None = field(default_factory=left_out)
     """Only if requested: the snippet in the query's language; null if it already is in that language, or if it
     could not be translated, which `degraded` reports."""

@@ -47,14 +47,10 @@ class Lister:
         documents: list[RankedDocument] = []
         for document in retrieval.documents:
             (of_field,) = values[document.key]
-            if not of_field:
-                documents.append(document)
-                continue
-            earlier = first.setdefault(min(of_field), document)
+            earlier = first.setdefault(min(of_field), document) if of_field else document
             if earlier is document:
-                document.collapsed = 0
                 documents.append(document)
-            elif earlier.collapsed is not None:
+            else:
                 earlier.collapsed += 1
         retrieval.documents = documents
 

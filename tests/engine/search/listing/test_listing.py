@@ -114,20 +114,20 @@ def ordered(hits: Sequence[Hit], metadata: dict[tuple[str, str], dict[str, Any]]
     return [hit.id for hit in listed]
 
 
-def collapsed(hits: Sequence[Hit], metadata: dict[tuple[str, str], dict[str, Any]]) -> list[tuple[str, int | None]]:
+def collapsed(hits: Sequence[Hit], metadata: dict[tuple[str, str], dict[str, Any]]) -> list[tuple[str, int]]:
     first: dict[Any, str] = {}
     counts: Counter[str] = Counter()
-    listed: list[tuple[str, bool]] = []
+    listed: list[str] = []
     for hit in hits:
         found = [sort_key(one) for one in elements(metadata[hit.collection, hit.id], "tags")]
         if not found:
-            listed.append((hit.id, False))
+            listed.append(hit.id)
         elif min(found) in first:
             counts[first[min(found)]] += 1
         else:
             first[min(found)] = hit.id
-            listed.append((hit.id, True))
-    return [(id, counts[id] if valued else None) for id, valued in listed]
+            listed.append(hit.id)
+    return [(id, counts[id]) for id in listed]
 
 
 @budget(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
