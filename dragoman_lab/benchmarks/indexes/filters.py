@@ -152,11 +152,11 @@ def measure_columns(library: Any) -> Figures:
     }
     figures: Figures = {}
     with library.collections.index_of("de").use(filtered=True) as index:
-        index.filtered("*")  # reads the keys
+        index.select_keys("*")  # reads the keys
         for kind, chosen in asked.items():
             programs = [parse_filter(filter).program(lambda names: []) for filter in chosen]
-            figures[f"column|{kind}"] = median(lambda program=programs[0]: index.filtered(program), 1)
-            spent = [median(lambda program=program: index.filtered(program), 1) for program in programs[1:]]
+            figures[f"column|{kind}"] = median(lambda program=programs[0]: index.select_keys(program), 1)
+            spent = [median(lambda program=program: index.select_keys(program), 1) for program in programs[1:]]
             figures[f"again|{kind}"] = statistics.median(spent)
     return figures
 
@@ -185,7 +185,7 @@ def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
             accepted = None
             if filter is not None:
                 with index.use(filtered=True) as opened:
-                    accepted = opened.filtered(parse_filter(filter).program(lambda names: [])).keys
+                    accepted = opened.select_keys(parse_filter(filter).program(lambda names: [])).keys
             dense.nearest(vector, 100, accepted=accepted)
 
         ask(queries[0])
