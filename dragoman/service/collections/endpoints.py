@@ -190,7 +190,8 @@ async def add_documents(
     such as truncated gzip, is an error. Its message says what was stored before, which stays. If every line is invalid,
     the answer is 422 and names the lines. A JSON array is imported or refused whole; its elements count as lines.
     """
-    check_media_type(request, (*NDJSON_TYPES, *MEDIA_TYPES), EXPECTED)
+    if parameters.format is None:
+        check_media_type(request, (*NDJSON_TYPES, *MEDIA_TYPES), EXPECTED)
     form = parameters.read_form(request.headers.get("content-type", ""), content_gzip(request))
 
     def work(parts: Iterator[bytes]) -> Imported:
