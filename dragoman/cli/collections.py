@@ -181,7 +181,12 @@ def add(
 @documents.command("export")
 def export(
     collection: Into,
-    output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", dir_okay=False, help="The NDJSON file to write.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="DRAGOMAN_OUTPUT", dir_okay=False, show_default="standard output", help="The NDJSON file to write."
+        ),
+    ] = None,
     filter: FilterText = None,
     url: Url = None,
     key: Key = None,
@@ -189,9 +194,16 @@ def export(
     database_url: DatabaseUrl = None,
     config: ConfigFile = None,
 ) -> None:
-    """Write the documents of a collection to a file, which `documents import` takes."""
+    """Write the documents of a collection as NDJSON, which `documents import` takes."""
+    from dragoman.door import calls
+
     fields = read_filter(filter)
     with database(url, key, config, data_dir, database_url) as opened:
+        if output is None:
+            stream = typer.get_binary_stream("stdout")
+            for part in opened.send(calls.export_documents(collection, fields)):
+                stream.write(part)
+            return
         count = opened.collection(collection).export(output, fields)
     _tell(f"{output}: {count} documents")
 

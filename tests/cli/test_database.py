@@ -76,6 +76,7 @@ def test_collections_and_documents_from_the_command_line(command: Command, tmp_p
     assert json.loads(asked.stdout)["answers"], asked.stderr
     exported = command("documents", "export", "--collection", "news", "--output", tmp_path / "out.jsonl")
     assert told(exported) == (0, f"{tmp_path / 'out.jsonl'}: 2 documents")
+    assert command("documents", "export", "--collection", "news").stdout == (tmp_path / "out.jsonl").read_text()
     assert command("documents", "export", "--collection", "nowhere", "--output", tmp_path / "no").returncode == 2
     deleting = ("documents", "delete", "--collection", "news", "--filter", '{"id": {"$ne": "1"}}')
     assert told(command(*deleting, "--dry-run")) == (0, "news: 1 documents match")
