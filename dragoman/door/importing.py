@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -18,7 +17,7 @@ from dragoman.door import calls
 from dragoman.door.files import document_format, document_lines
 from dragoman.door.progress import show_progress
 from dragoman.door.records import Imported
-from dragoman.engine.core.errors import InvalidRequest, NotFound
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.files.streams import file_parts, lines, unpack
 from dragoman.store.documents.formats.mapping import FieldMapping, MappingFault
 from dragoman.store.documents.formats.reader import TABLES, WHOLE, read_rows
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from dragoman.door.database import Database
 
 _DIGEST_BYTES = 16
+_DELETED_AT_ONCE = 1_000
 
 
 class _State(NamedTuple):
@@ -95,10 +95,11 @@ class FileImport:
 
     def delete_missing(self) -> None:
         """Delete the documents that no file has; that one was deleted meanwhile is no fault."""
-        for id in self.missing:
-            with suppress(NotFound):
-                self._database.send(calls.delete_document(self._name, id))
-        self._tell(f"{self._name}: {len(self._unseen)} documents deleted")
+        ids, deleted = self.missing, 0
+        for start in range(0, len(ids), _DELETED_AT_ONCE):
+            chosen = {"id": {"$in": ids[start : start + _DELETED_AT_ONCE]}}
+            deleted += self._database.send(calls.delete_documents(self._name, chosen))
+        self._tell(f"{self._name}: {deleted} documents deleted")
 
     def _changed_lines(self, path: Path, format: str) -> Iterator[bytes]:
         """The rows of a file as NDJSON, without those that the collection has as they are.

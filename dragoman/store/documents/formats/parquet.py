@@ -61,7 +61,7 @@ def _read_rows(file: IO[bytes], mapping: FieldMapping, limits: RowLimits) -> Ite
             batch = next(batches, None)
             if batch is None:
                 return
-            rows = batch.to_pylist()
+            rows = batch.to_pylist(maps_as_pydicts="strict")
         for fields in rows:
             read += 1
             yield _read_row(read, fields, limits)
@@ -103,7 +103,7 @@ def _to_plain(content: Any) -> Any:
                 raise ValueError("infinity cannot be stored")
             return None if math.isnan(content) else content
         case Decimal():
-            return int(content) if content == content.to_integral_value() else float(content)
+            return _to_number(content)
         case datetime() | date() | time():
             return content.isoformat()
         case dict():
@@ -111,3 +111,18 @@ def _to_plain(content: Any) -> Any:
         case list() | tuple():
             return [_to_plain(inner) for inner in content]
     raise ValueError(f"{type(content).__name__} cannot be stored")
+
+
+def _to_number(decimal: Decimal) -> int | float:
+    """
+    Raises:
+        ValueError: it has more digits than a number of JSON keeps.
+    """
+    if not decimal.is_finite():
+        raise ValueError(f"{decimal} cannot be stored")
+    if decimal == decimal.to_integral_value():
+        return int(decimal)
+    double = float(decimal)
+    if Decimal(repr(double)) != decimal:
+        raise ValueError(f"{decimal} has more digits than a number keeps; make it a text")
+    return double
