@@ -167,6 +167,7 @@ class CollectionSearchOptions(TypedDict, total=False):
     gloss: bool
     explain: bool | Mapping[str, bool]
     translate_snippets: bool
+    snippets: Mapping[str, int]
     query_id: str
 
 

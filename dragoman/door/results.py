@@ -106,6 +106,14 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True)
+class Snippet:
+    """A part of a document's text."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A document that a search returns."""
 
@@ -123,6 +131,7 @@ class Hit:
     gloss: list[Gloss] | None = None
     entities: list[Entity] | None = None
     snippet_translation: str | None = None
+    snippets: list[Snippet] | None = None
     contributions: list[Contribution] | None = None
     fusion: dict[str, Any] | None = None
     attention: Attention | None = None

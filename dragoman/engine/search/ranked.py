@@ -105,7 +105,7 @@ class RankedDocument:
     whole: AnalysedText = field(init=False, repr=False)
     """Its title and the text that was read, together, as indexed."""
     words: Sequence[Token] | None = field(default=None, init=False, repr=False)
-    """The words of the title and the snippet as they are in ``whole``; None if it was not analysed whole."""
+    """The words of the title and the snippets as they are in ``whole``; None if it was not analysed whole."""
     is_read: bool = False
     """Whether it was read from the database."""
     collapsed: int = 0

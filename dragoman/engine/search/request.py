@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
+
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 
 
@@ -23,6 +25,14 @@ class FacetField:
 
     field: str
     size: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetOptions:
+    """How many snippets a hit has at most, and how long one is at most, in code points."""
+
+    count: int = 1
+    length: int = SNIPPET_LENGTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +73,4 @@ class SearchQuery:
     attention: bool = False
     """Whether hits have their attention; only where they are explained."""
     translate_snippets: bool = False
+    snippets: SnippetOptions = SnippetOptions()

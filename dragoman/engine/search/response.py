@@ -176,6 +176,15 @@ class Attention(Answer):
 
 
 @dataclass(slots=True, kw_only=True)
+class Snippet(Answer):
+    """A part of a document's text, verbatim."""
+
+    text: str
+    start: int
+    """Where it begins in the document's text, in code points."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Hit(Answer):
     """A document found."""
 
@@ -197,15 +206,18 @@ class Hit(Answer):
     that were looked at, see `truncated`."""
     snippet_start: int
     """Where the snippet begins in the text, in code points."""
+    snippets: list[Snippet] = field(default_factory=left_out)
+    """Only where more than one is requested: the snippet, and then others of the same document that have matches and
+    do not overlap, the best one first; what has no room in the answer is left out and named in `truncated`."""
     metadata: dict[str, Any]
     """The document's metadata, or what the request's `fields` choose of it; what has no room, or more than 100,000
     characters, is left out and named in `truncated`."""
     highlights: list[Highlight]
-    """All matches in the title and inside the snippet, in this order; of a word that more than 32 words of the
-    query match, the most probable 32. A hit of dense search has one of its meaning, which holds those of its words.
-    """
+    """All matches in the title and inside the snippet, or all `snippets`, in this order; of a word that more than 32
+    words of the query match, the most probable 32. A hit of dense search has one of its meaning, which holds those of
+    its words; of a sentence longer than the snippet, it marks what the snippet has."""
     gloss: list[Gloss] | None = field(default_factory=left_out)
-    """Only if requested: the content words of the title and the snippet that the tables have, in this order. Empty
+    """Only if requested: the content words of the title and the snippet, or all `snippets`, that the tables have. Empty
     if the hit is in the query's language."""
     entities: list[Entity] | None = field(default_factory=left_out)
     """Only in collections with `entities`: the distinct names in the document, each where it stands first; null if
@@ -213,8 +225,8 @@ class Hit(Answer):
     collapsed: int = field(default_factory=left_out)
     """Only with `collapse`: how many other documents with the same value were ranked."""
     snippet_translation: str | None = field(default_factory=left_out)
-    """Only if requested: the snippet in the query's language; null if it already is in that language, or if it
-    could not be translated, which `degraded` reports."""
+    """Only if requested: `snippet`, not the further ones, in the query's language; null if it already is in that
+    language, or if it could not be translated, which `degraded` reports."""
     contributions: list[Contribution] = field(default_factory=left_out)
     """Only if explained: what each query term adds. Their scores add up to the BM25 score, which is
     scores.first_stage, or fusion.bm25.score for hybrid; empty for dense."""

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dragoman.engine.search.response import AttentionWord, Contribution, Entity, FacetCount, Gloss, Highlight, QueryWord
+from dragoman.engine.search.response import (
+    AttentionWord,
+    Contribution,
+    Entity,
+    FacetCount,
+    Gloss,
+    Highlight,
+    QueryWord,
+    Snippet,
+)
+from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
 
 T = TypeVar("T")
 
 _HIT = 3_000
 """What a hit takes at most without what is counted here, in bytes of JSON: its snippet, its id and its scores."""
+_CHARACTER = 6
+"""What a character takes at most as JSON."""
 _TITLE = 200
 _COUNT = 40
 """What the value of a facet takes beside its text."""
@@ -24,9 +36,9 @@ class Room:
         self._left = limit
         self._short: dict[str, list[int]] = {}
 
-    def reserve(self, hits: int) -> None:
+    def reserve(self, hits: int, snippet_length: int = SNIPPET_LENGTH) -> None:
         """Keep room for what every hit has."""
-        self._left -= hits * _HIT
+        self._left -= hits * _hit_size(snippet_length)
 
     def fitting(self, kind: str, rank: int, pieces: Sequence[T], size: Callable[[T], int]) -> list[T]:
         """The first of a hit's pieces of evidence, as many as there is room for."""
@@ -87,6 +99,15 @@ class Room:
         self._short.setdefault(kind, []).append(rank)
 
 
+def longest_snippets(limit: int, hits: int) -> int:
+    """How long the first snippets of so many hits may be for an answer of so many bytes, in code points."""
+    return SNIPPET_LENGTH + max(0, limit // max(1, hits) - _HIT) // _CHARACTER
+
+
+def _hit_size(snippet_length: int) -> int:
+    return _HIT + _CHARACTER * max(0, snippet_length - SNIPPET_LENGTH)
+
+
 def _of_hits(ranks: Sequence[int]) -> str:
     return f" in {len(ranks)} hits, the first of rank {min(ranks)}" if min(ranks) else ""
 
@@ -94,6 +115,11 @@ def _of_hits(ranks: Sequence[int]) -> str:
 def highlight_size(highlight: Highlight) -> int:
     """The bytes of a highlight."""
     return 170 + _bytes(highlight.document_term) + _bytes(highlight.query_term) + _bytes(highlight.table or "")
+
+
+def snippet_size(snippet: Snippet) -> int:
+    """The bytes of one of several snippets."""
+    return 40 + _bytes(snippet.text)
 
 
 def contribution_size(contribution: Contribution) -> int:
@@ -123,4 +149,4 @@ def entity_size(entity: Entity) -> int:
 
 def _bytes(text: str) -> int:
     """As JSON; a character that JSON writes as an escape counts more."""
-    return len(text.encode()) if text.isprintable() else 6 * len(text)
+    return len(text.encode()) if text.isprintable() else _CHARACTER * len(text)

@@ -41,7 +41,7 @@ from dragoman.engine.search.ranked import Position, RankedDocument, Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
-from dragoman.engine.search.room import Room, gloss_size
+from dragoman.engine.search.room import Room, gloss_size, longest_snippets
 from dragoman.engine.search.search_ranking import SearchRanking
 from dragoman.engine.search.shown.attention import add_attention
 from dragoman.engine.search.shown.glosses import Glosses
@@ -395,6 +395,9 @@ class Search:
         if request.top_k > settings.search.top_k_max:
             raise InvalidRequest(f"top_k: must be at most {settings.search.top_k_max}")
         check_page(request)
+        longest = longest_snippets(settings.search.answer_bytes, request.top_k)
+        if request.snippets.length > longest:
+            raise InvalidRequest(f"snippets.length: an answer of {request.top_k} hits has room for {longest} each")
         read_list_options(request)
         if request.rerank and request.rerank.depth > settings.search.rerank_depth_max:
             raise InvalidRequest(f"rerank.depth: must be at most {settings.search.rerank_depth_max}")

@@ -20,6 +20,7 @@ from dragoman.engine.query.exact.wishes import MOST
 from dragoman.engine.search import request
 from dragoman.engine.search.listing.options import MOST_FACETS, MOST_SORTED
 from dragoman.engine.search.request import Method, SearchQuery
+from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
 from dragoman.indexes.attributes.values import LONGEST_PATH
 from dragoman.store.validation import (
     AtFirstFault,
@@ -78,6 +79,21 @@ _Explain = Annotated[
     Annotated[ExplainOptions, Tag("ExplainOptions")] | Annotated[StrictBool, Tag("switch")],
     Discriminator(_explain_kind),
 ]
+
+
+class SnippetOptions(_Request):
+    """Which parts of their texts hits show."""
+
+    count: StrictInt = Field(
+        default=1,
+        ge=1,
+        le=5,
+        description="How many snippets a hit has at most: with more than one, each hit has the field `snippets`, and"
+        " `highlights` are those of all of them.",
+    )
+    length: StrictInt = Field(
+        default=SNIPPET_LENGTH, ge=50, le=2_000, description="How long a snippet is at most, in code points."
+    )
 
 
 def _kind(rerank: Any) -> str:
@@ -212,8 +228,13 @@ class SearchRequest(_Request):
     )
     translate_snippets: StrictBool = Field(
         default=False,
-        description="Add to each hit its snippet in the query's language; 503 unless `DRAGOMAN_TRANSLATOR` names a"
-        " translator.",
+        description="Add to each hit its snippet in the query's language, of several the first one; 503 unless"
+        " `DRAGOMAN_TRANSLATOR` names a translator.",
+    )
+    snippets: SnippetOptions | None = Field(
+        default=None,
+        description="How many snippets hits have, and how long they are; one of at most 400 characters when left out.",
+        examples=[{"count": 3, "length": 200}],
     )
     query_id: Text | None = Field(
         default=None,
@@ -230,6 +251,8 @@ class SearchRequest(_Request):
         options = asked["rerank"]
         if isinstance(options, RerankOptions):
             asked["rerank"] = request.RerankOptions(options.depth, options.model)
+        shown = self.snippets or SnippetOptions()
+        asked["snippets"] = request.SnippetOptions(shown.count, shown.length)
         if self.facets is not None:
             asked["facets"] = [
                 request.FacetField(facet) if isinstance(facet, str) else request.FacetField(facet.field, facet.size)

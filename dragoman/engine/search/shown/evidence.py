@@ -19,8 +19,10 @@ from dragoman.engine.query.description import query_term
 from dragoman.engine.query.exact.pattern import Reading
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
-from dragoman.engine.search.response import Contribution, Highlight, MatchKind, TextField
+from dragoman.engine.search.request import SnippetOptions
+from dragoman.engine.search.response import Contribution, Highlight, MatchKind, Snippet, TextField
 from dragoman.engine.search.shown.exact import required_groups, required_matches
+from dragoman.engine.search.shown.further import Piece, further_windows, window_within
 from dragoman.engine.search.shown.places import Key, Work, keys_of, likely_places
 from dragoman.engine.search.shown.snippets import (
     SNIPPET_LENGTH,
@@ -43,7 +45,6 @@ _SHORT = 2_000
 """A text up to this length, in code points, is analysed whole whatever was analysed before it."""
 _MOST_HIGHLIGHTS = 1_000
 """How many highlights a title or a snippet has at most."""
-_AROUND = 2 * SNIPPET_LENGTH
 _EDGE = 200
 """Within how many code points from its edge an excerpt is cut at the end of a sentence, or of a word."""
 _UNSURE = 32
@@ -58,12 +59,21 @@ class Shown:
 
     snippet: str
     start: int = 0
+    further: list[Snippet] = field(default_factory=list)
+    """Other windows, which do not overlap, the best one first."""
+    listed: list[Snippet] = field(default_factory=list)
+    """The windows that a list of them has room for."""
     highlights: list[Highlight] = field(default_factory=list)
     contributions: list[Contribution] = field(default_factory=list)
     tokens: Sequence[Token] | None = None
     """The words of title and text together; None if they were not analysed whole."""
     limits: list[str] = field(default_factory=list)
     """What is not shown of the document, or was not looked at."""
+
+    @property
+    def snippets(self) -> list[Snippet]:
+        """All windows, the first one first."""
+        return [Snippet(text=self.snippet, start=self.start), *self.further]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +88,21 @@ class Excerpt:
 class Evidence:
     """Finds the evidence in the documents of one BM25 ranking."""
 
-    def __init__(self, text: str, ranking: CollectionRanking, work: Work, required: Sequence[Reading] = ()) -> None:
+    def __init__(
+        self,
+        text: str,
+        ranking: CollectionRanking,
+        work: Work,
+        required: Sequence[Reading] = (),
+        snippets: SnippetOptions | None = None,
+    ) -> None:
         query, statistics = ranking.translated.query, ranking.statistics
         self._text = text
         self._translated = ranking.translated
         self._statistics = statistics
         self._work = work
         self._required = required
+        self._snippets = snippets or SnippetOptions()
         self._required_groups = required_groups(required)
         words = query.method == "smt" and not has_words_among_terms(ranking.translated.language)
         self._form: Literal["term", "word"] = "word" if words else "term"
@@ -139,16 +157,12 @@ class Evidence:
         title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
         before = len(document.whole.text) - len(text)
         first = bisect_left(tokens, before, key=attrgetter("start")) if before else 0
-        text_tokens = tokens[first:]
-        matches = self._matcher.matches(text_tokens, before)
-        importance = self._importance if len(text) > SNIPPET_LENGTH else ()
-        window = self._window(text, text_tokens, matches, importance, _around(document), before)
+        piece = self._piece(0, text, tokens[first:], before)
+        window = self._window(piece, _around(document))
         shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
         in_title = self._matcher.matches(tokens[:first])
-        shown.highlights = [
-            *self._highlights("title", title, 0, in_title, shown),
-            *self._highlights("text", text, 0, inside(matches, window), shown),
-        ]
+        shown.highlights = self._highlights("title", title, 0, in_title, shown)
+        self._show_windows([piece], piece, window, shown)
         if explained:
             shown.contributions = self._contributions(tokens)
         return shown
@@ -156,58 +170,90 @@ class Evidence:
     def _of_parts(self, document: RankedDocument, explained: bool) -> Shown:
         title = document.stored.title or ""
         in_title = self._matcher.matches(document.whole.analysis(document.stored.language).tokens(title))
-        shown = Shown(beginning(document.stored.text))
+        shown = Shown(beginning(document.stored.text, self._snippets.length))
         around = _around(document)
-        scanned = ""
-        if around is not None:
-            places: Sequence[int] = [around.start]
-        else:
-            likely = likely_places(document.stored, self._keys, self._importance_in_long, self._work)
-            places = likely.starts
-            scanned = "" if likely.complete else f", and none after character {likely.scanned}"
-        looked, worth = 0, -1.0
-        best: tuple[Excerpt, list[Match]] | None = None
+        places, scanned = self._places(document, around)
+        worth = -1.0
+        best: tuple[Piece, Window] | None = None
+        pieces: list[Piece] = []
         for excerpt in self._excerpts(document, places, elsewhere=around is None):
-            looked += len(excerpt.text)
-            matches = self._matcher.matches(excerpt.tokens)
+            piece = self._piece(excerpt.start, excerpt.text, excerpt.tokens)
+            pieces.append(piece)
+            if around is not None and (best is not None or not piece.has(around.start)):
+                continue
             local = None if around is None else Window(around.start - excerpt.start, around.end - excerpt.start)
-            window = self._window(excerpt.text, excerpt.tokens, matches, self._importance, local)
-            near = inside(matches, window)
-            if (near_value := window_value(near, self._importance)) > worth:
-                worth, best = near_value, (excerpt, near)
-                shown.snippet, shown.start = excerpt.text[window.start : window.end], excerpt.start + window.start
+            window = self._window(piece, local)
+            if (value := window_value(inside(piece.matches, window), self._importance)) > worth:
+                worth, best = value, (piece, window)
+                shown.snippet, shown.start = piece.text[window.start : window.end], piece.start + window.start
         shown.highlights = self._highlights("title", title, 0, in_title, shown)
         if best is not None:
-            shown.highlights += self._highlights("text", best[0].text, best[0].start, best[1], shown)
+            self._show_windows(pieces, *best, shown)
+        looked = sum(len(piece.text) for piece in pieces)
         limit = f"only {looked} characters, at the places that seemed to match best, were analysed{scanned}"
         shown.limits.append(limit + ("; it has no contributions" if explained else ""))
         return shown
 
-    def _window(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        matches: Sequence[Match],
-        importance: Sequence[float],
-        around: Window | None,
-        before: int = 0,
-    ) -> Window:
-        """The best window; what is required counts as much as the rarest word of the query."""
-        if self._required and len(text) > SNIPPET_LENGTH:
-            required = required_matches(self._required, tokens, before, len(importance))
-            importance = [*importance, *[max(importance, default=1.0)] * len(self._required)]
-            matches = sorted([*matches, *required], key=attrgetter("start"))
-        return best_window(text, tokens, matches, importance, around=around, before=before)
+    def _places(self, document: RankedDocument, around: Window | None) -> tuple[Sequence[int], str]:
+        """Where to look at a long text, first at the sentence that dense search found, and what was not scanned."""
+        sentence = [] if around is None else [around.start]
+        several = self._snippets.count > 1
+        if sentence and not several:
+            return sentence, ""
+        likely = likely_places(
+            document.stored, self._keys, self._importance_in_long, self._work, self._snippets.length, several
+        )
+        scanned = "" if likely.complete else f", and none after character {likely.scanned}"
+        return [*sentence, *likely.starts], scanned
+
+    def _piece(self, start: int, text: str, tokens: Sequence[Token], before: int = 0) -> Piece:
+        matches = valued = self._matcher.matches(tokens, before)
+        if self._required and len(text) > self._snippets.length:
+            required = required_matches(self._required, tokens, before, len(self._importance))
+            valued = sorted([*matches, *required], key=attrgetter("start"))
+        return Piece(start, text, tokens, matches, valued, before)
+
+    @property
+    def _importance_of_all(self) -> list[float]:
+        """Also that of what is required, which counts as much as the rarest word of the query."""
+        return [*self._importance, *[max(self._importance, default=1.0)] * len(self._required)]
+
+    def _window(self, piece: Piece, around: Window | None) -> Window:
+        """The best window of a piece; of a sentence that is longer than a snippet, the best part."""
+        length = self._snippets.length
+        if len(piece.text) <= length:
+            return Window(0, len(piece.text))
+        if around is not None and around.end - around.start > length:
+            return window_within(piece, around, self._importance_of_all, length)
+        return best_window(
+            piece.text, piece.tokens, piece.valued, self._importance_of_all, length, around, piece.before
+        )
+
+    def _show_windows(self, pieces: Sequence[Piece], piece: Piece, window: Window, shown: Shown) -> None:
+        """Add the further snippets, and the highlights in all of them, to what is shown."""
+        windows = [(piece, window)]
+        if self._snippets.count > 1:
+            groups = [match.group for match in inside(piece.valued, window)]
+            count, length = self._snippets.count - 1, self._snippets.length
+            windows += further_windows(pieces, piece.in_text(window), groups, self._importance_of_all, count, length)
+        shown.further = [
+            Snippet(text=piece.text[window.start : window.end], start=piece.start + window.start)
+            for piece, window in windows[1:]
+        ]
+        for piece, window in sorted(windows, key=lambda chosen: chosen[0].start + chosen[1].start):
+            near = inside(piece.matches, window)
+            shown.highlights += self._highlights("text", piece.text, piece.start, near, shown)
 
     def _excerpts(self, document: RankedDocument, places: Sequence[int], elsewhere: bool) -> Iterator[Excerpt]:
         """The text around each place, analysed; also its beginning if no place matches and one ``elsewhere`` may."""
         ends: list[Span] = []
         matched = False
+        near = _near(self._snippets.length)
         for place in places:
-            if any(start <= place < end - SNIPPET_LENGTH for start, end in ends):
+            if any(start <= place < end - self._snippets.length for start, end in ends):
                 continue
             check()
-            excerpt = excerpt_of(document, max(0, place - _AROUND), place + _AROUND)
+            excerpt = excerpt_of(document, max(0, place - near), place + near)
             if not excerpt.text:  # the document has been replaced since
                 continue
             ends.append((excerpt.start, excerpt.start + len(excerpt.text)))
@@ -268,22 +314,27 @@ def excerpt_of(document: RankedDocument, low: int, high: int) -> Excerpt:
     return Excerpt(low + first, text, tokens)
 
 
-def beginning(text: str) -> str:
+def beginning(text: str, length: int = SNIPPET_LENGTH) -> str:
     """As much of the beginning of a text as a snippet shows, without its words."""
-    if len(text) <= SNIPPET_LENGTH:
+    if len(text) <= length:
         return text
-    end = max((space.start() for space in _SPACE.finditer(text, 0, SNIPPET_LENGTH + 1)), default=SNIPPET_LENGTH)
-    return text[: end or SNIPPET_LENGTH]
+    end = max((space.start() for space in _SPACE.finditer(text, 0, length + 1)), default=length)
+    return text[: end or length]
 
 
-def of_sentence(document: RankedDocument, sentence: Span) -> Shown:
-    """A sentence of a document with those near it, without any evidence."""
-    low = max(0, sentence[0] - _AROUND)
-    text = document.stored.part(low, sentence[1] + _AROUND)
+def of_sentence(document: RankedDocument, sentence: Span, length: int = SNIPPET_LENGTH) -> Shown:
+    """A sentence of a document with those near it, without any evidence; of a longer one, its beginning."""
+    low = max(0, sentence[0] - _near(length))
+    text = document.stored.part(low, sentence[1] + _near(length))
     if not text:  # the document has been replaced since
-        return Shown(beginning(document.stored.text))
-    window = sentence_window(text, (max(0, sentence[0] - low), min(sentence[1] - low, len(text))))
-    return Shown(text[window.start : window.end], low + window.start)
+        return Shown(beginning(document.stored.text, length))
+    window = sentence_window(text, (max(0, sentence[0] - low), min(sentence[1] - low, len(text))), length)
+    return Shown(beginning(text[window.start : window.end], length), low + window.start)
+
+
+def _near(length: int) -> int:
+    """How much of a long text is looked at before and after a place, for snippets of this length."""
+    return length + SNIPPET_LENGTH
 
 
 def _around(document: RankedDocument) -> Window | None:

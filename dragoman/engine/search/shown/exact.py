@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dragoman.engine.core.numbers import significant
 from dragoman.engine.query.exact.pattern import Occurrence, Reading
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
-from dragoman.engine.search.response import Highlight, MatchKind, TextField
+from dragoman.engine.search.response import Highlight, MatchKind, Snippet, TextField
 from dragoman.engine.search.shown.snippets import Match, part_of
 from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, TermGroup
 from dragoman.lexicon.text.tokens import Token
@@ -39,28 +39,29 @@ def required_groups(readings: Sequence[Reading]) -> list[TermGroup]:
 
 
 def required_highlights(
-    retrieval: Retrieval, document: RankedDocument, snippet: str, start: int, tokens: Sequence[Token] | None
+    retrieval: Retrieval, document: RankedDocument, snippets: Sequence[Snippet], tokens: Sequence[Token] | None
 ) -> list[Highlight]:
-    """The required texts in the title and the snippet; ``tokens`` are the words of both, or None."""
+    """The required texts in the title and the snippets; ``tokens`` are the words of title and text, or None."""
     readings = readings_of(retrieval, document.stored.language)
     if not readings:
         return []
     title, analysis = document.stored.title or "", document.whole.analysis(document.stored.language)
+    parts: list[tuple[TextField, str, int, Sequence[Token], int]] = []
     if tokens is None:
-        words = {"title": (analysis.tokens(title), 0), "text": (analysis.tokens(snippet), 0)}
+        parts.append(("title", title, 0, analysis.tokens(title), 0))
+        parts += [("text", part.text, part.start, analysis.tokens(part.text), 0) for part in snippets]
     else:
         before = len(document.whole.text) - len(document.stored.text)
-        first, last = before + start, before + start + len(snippet)
-        words = {
-            "title": ([token for token in tokens if token.end <= len(title)], 0),
-            "text": ([token for token in tokens if first <= token.start and token.end <= last], first),
-        }
-    fields: tuple[tuple[TextField, str, int], ...] = (("title", title, 0), ("text", snippet, start))
+        parts.append(("title", title, 0, [token for token in tokens if token.end <= len(title)], 0))
+        for part in snippets:
+            first, last = before + part.start, before + part.start + len(part.text)
+            words = [token for token in tokens if first <= token.start and token.end <= last]
+            parts.append(("text", part.text, part.start, words, first))
     return [
-        _highlight(reading, place, field, text, offset, words[field][1])
-        for field, text, offset in fields
+        _highlight(reading, place, field, text, offset, starts)
+        for field, text, offset, words, starts in parts
         for reading in readings
-        for place in reading.occurrences(words[field][0])
+        for place in reading.occurrences(words)
     ]
 
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from dragoman.deadline import check_each
 from dragoman.engine.search.ranked import RankedDocument
-from dragoman.engine.search.response import Gloss, TextField
+from dragoman.engine.search.response import Gloss, Snippet, TextField
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import ActiveVersion, View
 from dragoman.indexes.analysis.languages import analyser
@@ -50,7 +50,7 @@ class Glosses:
         self._analysis = analysis
 
     def of(self, document: RankedDocument) -> list[Gloss]:
-        """The glosses of the title, then of the snippet; words without a translation have none.
+        """The glosses of the title, then of the snippets; words without a translation have none.
 
         Empty if the document is in this language already, or if no table translates from its language.
         """
@@ -59,7 +59,9 @@ class Glosses:
             return []
         if words is None:
             title = self._of(self._analysis(language).tokens(hit.title or ""), language, "title", 0)
-            return [*title, *self.of_text(hit.snippet, language, hit.snippet_start)]
+            snippets = hit.snippets or [Snippet(text=hit.snippet, start=hit.snippet_start)]
+            in_order = sorted(snippets, key=lambda snippet: snippet.start)
+            return [*title, *(gloss for part in in_order for gloss in self.of_text(part.text, language, part.start))]
         before = len(document.whole.text) - len(document.stored.text)
         return [
             *self._of((token for token in words if token.end < before), language, "title", 0),

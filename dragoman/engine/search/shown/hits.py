@@ -20,7 +20,7 @@ from dragoman.engine.search.response import (
     Scores,
     TextField,
 )
-from dragoman.engine.search.room import contribution_size, highlight_size
+from dragoman.engine.search.room import contribution_size, highlight_size, snippet_size
 from dragoman.engine.search.shown.evidence import Evidence, Shown, beginning, of_sentence
 from dragoman.engine.search.shown.exact import readings_of, required_highlights
 from dragoman.engine.search.shown.places import Work
@@ -37,7 +37,8 @@ def add_hits(retrieval: Retrieval) -> None:
     }
     evidence: dict[int, Evidence] = {}
     work, hits = Work(), 0
-    retrieval.room.reserve(len(retrieval.documents))
+    snippets = retrieval.request.snippets
+    retrieval.room.reserve(len(retrieval.documents), snippets.length)
     try:
         with optional():
             for document in check_each(retrieval.documents):
@@ -50,9 +51,11 @@ def add_hits(retrieval: Retrieval) -> None:
                         ranking,
                         work,
                         readings_of(retrieval, ranking.translated.language),
+                        snippets,
                     )
-                shown = _show(retrieval, document, evidence[id(ranking)] if ranking is not None else None, work)
-                document.hit = _hit(retrieval.offset + hits + 1, document, shown, retrieval)
+                rank = retrieval.offset + hits + 1
+                shown = _show(retrieval, rank, document, evidence[id(ranking)] if ranking is not None else None, work)
+                document.hit = _hit(rank, document, shown, retrieval)
                 hits += 1
     except Unavailable as fault:
         effect = (
@@ -60,18 +63,24 @@ def add_hits(retrieval: Retrieval) -> None:
         )
         retrieval.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.error_type))
         for rank, document in enumerate(retrieval.documents[hits:], retrieval.offset + hits + 1):
-            document.hit = _hit(rank, document, Shown(beginning(document.stored.text)), retrieval)
+            shown = Shown(beginning(document.stored.text, snippets.length))
+            _list_snippets(retrieval, rank, shown)
+            document.hit = _hit(rank, document, shown, retrieval)
 
 
-def _show(retrieval: Retrieval, document: RankedDocument, evidence: Evidence | None, work: Work) -> Shown:
+def _show(retrieval: Retrieval, rank: int, document: RankedDocument, evidence: Evidence | None, work: Work) -> Shown:
     """What is shown of a document; ``evidence`` is None if dense search alone found it."""
     sentence = document.passage.sentence if document.passage is not None else None
     explained = retrieval.request.explain and not retrieval.room.short_of("contributions")
-    shown = of_sentence(document, sentence or (0, 0)) if evidence is None else evidence.of(document, explained)
-    if required := required_highlights(retrieval, document, shown.snippet, shown.start, shown.tokens):
+    if evidence is None:
+        shown = of_sentence(document, sentence or (0, 0), retrieval.request.snippets.length)
+    else:
+        shown = evidence.of(document, explained)
+    _list_snippets(retrieval, rank, shown)
+    if required := required_highlights(retrieval, document, shown.snippets, shown.tokens):
         shown.highlights = _in_order(_without_repetitions([*shown.highlights, *required]))
     if sentence is not None:
-        meant = meaning_highlights(retrieval.request.query, document.stored, sentence)
+        meant = meaning_highlights(retrieval.request.query, document.stored, _shown_part(sentence, shown))
         shown.highlights = _in_order([*meant, *shown.highlights])
     retrieval.truncated += [f"{STAGE}: of document {document.stored.id!r} {limit}" for limit in shown.limits]
     if retrieval.request.gloss:
@@ -82,14 +91,39 @@ def _show(retrieval: Retrieval, document: RankedDocument, evidence: Evidence | N
     return shown
 
 
+def _list_snippets(retrieval: Retrieval, rank: int, shown: Shown) -> None:
+    """List the snippets if several are requested; without those that have no room, and their highlights."""
+    if retrieval.request.snippets.count == 1:
+        return
+    shown.listed = retrieval.room.fitting("snippets", rank, shown.snippets, snippet_size)
+    if len(shown.listed) <= len(shown.further):
+        shown.further = shown.listed[1:]
+        ranges = [(snippet.start, snippet.start + len(snippet.text)) for snippet in shown.snippets]
+        shown.highlights = [
+            highlight
+            for highlight in shown.highlights
+            if highlight.field == "title"
+            or any(low <= highlight.start and highlight.end <= high for low, high in ranges)
+        ]
+
+
+def _shown_part(sentence: Span, shown: Shown) -> Span:
+    """As much of a sentence as the snippet has, which may be shorter; all of it where the snippet has none."""
+    low, high = max(sentence[0], shown.start), min(sentence[1], shown.start + len(shown.snippet))
+    return (low, high) if low < high else sentence
+
+
 def _words(document: RankedDocument, shown: Shown) -> list[Token] | None:
-    """The words of the title and the snippet; None if they are not known."""
+    """The words of the title and the snippets; None if they are not known."""
     if shown.tokens is None:
         return None
     before = len(document.whole.text) - len(document.stored.text)
-    start = before + shown.start
-    end = start + len(shown.snippet)
-    return [word for word in shown.tokens if word.end < before or (start <= word.start and word.end <= end)]
+    starts = [(before + snippet.start, len(snippet.text)) for snippet in shown.snippets]
+    return [
+        word
+        for word in shown.tokens
+        if word.end < before or any(start <= word.start and word.end <= start + size for start, size in starts)
+    ]
 
 
 def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval) -> Hit:
@@ -107,6 +141,8 @@ def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval
         metadata=_metadata(rank, stored, retrieval),
         highlights=room.fitting("highlights", rank, shown.highlights, highlight_size),
     )
+    if request.snippets.count > 1:
+        hit.snippets = shown.listed
     if request.collapse is not None:
         hit.collapsed = document.collapsed
     if request.explain:

@@ -122,10 +122,18 @@ def keys_of(translated: Translated, frequencies: Mapping[str, int], importance: 
     return [key for _, key in turns[:_KEYS]]
 
 
-def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequence[float], work: Work) -> Places:
-    """The places of a text where the most valuable words of a query seem to stand together.
+def likely_places(
+    document: StoredText,
+    keys: Sequence[Key],
+    importance: Sequence[float],
+    work: Work,
+    length: int = SNIPPET_LENGTH,
+    several: bool = False,
+) -> Places:
+    """The places of a text where the most valuable words of a query seem to stand together, within ``length``.
 
-    The text is scanned to its end, unless a place with all of them was come by, or ``work`` allows no more.
+    The text is scanned to its end, unless a place with all of them was come by and ``several`` are not wanted, or
+    ``work`` allows no more.
     """
     places = Places()
     groups = {key.group for key in keys}
@@ -142,7 +150,7 @@ def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequenc
         )
         occurrences.update(near)
         places.scanned = start + len(piece)
-        if len(groups) > 1 and _together(near, groups):
+        if len(groups) > 1 and not several and _together(near, groups, length):
             break
         before = text[-_OVERLAP:]
     worth = {
@@ -152,11 +160,11 @@ def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequenc
         * (1.0 if count < _OCCURRENCES else _EVERYWHERE)
         for (key, whole), count in noted.items()
     }
-    places.starts = _best(sorted(occurrences, key=lambda occurrence: occurrence.start), worth)
+    places.starts = _best(sorted(occurrences, key=lambda occurrence: occurrence.start), worth, length)
     return places
 
 
-def _best(occurrences: Sequence[Occurrence], worth: Mapping[tuple[Key, bool], float]) -> list[int]:
+def _best(occurrences: Sequence[Occurrence], worth: Mapping[tuple[Key, bool], float], length: int) -> list[int]:
     """Where the most valuable windows start, apart from each other, at most :data:`PLACES`, the best first.
 
     Each group counts once: of a frequent word not all occurrences are known.
@@ -165,26 +173,26 @@ def _best(occurrences: Sequence[Occurrence], worth: Mapping[tuple[Key, bool], fl
     for index, first in enumerate(check_each(occurrences, 100)):
         best: dict[int, float] = {}
         for occurrence in occurrences[index : index + _NEAR]:
-            if occurrence.end - first.start <= SNIPPET_LENGTH:
+            if occurrence.end - first.start <= length:
                 best[occurrence.key.group] = max(
                     best.get(occurrence.key.group, 0.0), worth[occurrence.key, occurrence.whole]
                 )
         values.append((-sum(best.values()), first.start))
     starts: list[int] = []
     for _, start in sorted(values):
-        if all(abs(start - other) > SNIPPET_LENGTH for other in starts):
+        if all(abs(start - other) > length for other in starts):
             starts.append(start)
             if len(starts) == PLACES:
                 break
     return starts
 
 
-def _together(occurrences: Sequence[Occurrence], groups: set[int]) -> bool:
+def _together(occurrences: Sequence[Occurrence], groups: set[int], length: int) -> bool:
     """Whether all groups match within one snippet."""
     last: dict[int, int] = {}
     for occurrence in occurrences:
         last[occurrence.key.group] = occurrence.start
-        if len(last) == len(groups) and occurrence.end - min(last.values()) <= SNIPPET_LENGTH:
+        if len(last) == len(groups) and occurrence.end - min(last.values()) <= length:
             return True
     return False
 

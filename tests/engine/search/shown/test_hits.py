@@ -11,7 +11,7 @@ from dragoman.engine.core import stages
 from dragoman.engine.core.priority import background
 from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.search.ranked import Retrieval
-from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.request import SearchQuery, SnippetOptions
 from dragoman.engine.search.room import Room
 from dragoman.engine.search.shown.hits import add_hits
 from tests.engine.search.shown.test_evidence import Counted, collection_ranking_of, document_of
@@ -19,9 +19,12 @@ from tests.engine.search.shown.test_evidence import Counted, collection_ranking_
 TEXT = "Über dem Tal lag Asche. " * 100
 
 
-def retrieval(hits: int) -> Retrieval:
+ONE = SnippetOptions()
+
+
+def retrieval(hits: int, snippets: SnippetOptions = ONE) -> Retrieval:
     analysis = Counted("de")
-    request = SearchQuery(query="Asche", explain=True)
+    request = SearchQuery(query="Asche", explain=True, snippets=snippets)
     unused: Any = None
     search = Retrieval(request, AnalysedText("Asche", "de", lambda language: analysis), unused, [], Room(4 * 1024**2))
     for _ in range(hits):
