@@ -67,6 +67,8 @@ def test_a_search_has_hits_with_evidence_that_print_and_become_a_frame(db: Datab
     assert hit.snippet[highlight.start - hit.snippet_start : highlight.end - hit.snippet_start] == "Supraleitung"
     assert results.query.language == "en" and results.method == "psq"
     assert [used.name for used in results.translation.tables] == ["mine"]
+    (one,) = db.search("superconductivity", snippets={"count": 2, "length": 50})
+    assert one.snippets and (one.snippets[0].text, one.snippets[0].start) == (one.snippet, one.snippet_start)
     shown = db.search("dog")._repr_html_()
     assert '<mark title="dog: table (mine@1)">Hund</mark> &lt;schläft&gt;' in shown
     frame = results.to_frame()

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
+SNIPPET_LENGTH = 400
+"""The longest snippet where a request does not say, in code points."""
 
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from dragoman.engine.search.request import SNIPPET_LENGTH
 from dragoman.engine.search.response import (
     AttentionWord,
     Contribution,
@@ -15,7 +16,6 @@ from dragoman.engine.search.response import (
     QueryWord,
     Snippet,
 )
-from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
 
 T = TypeVar("T")
 

@@ -76,8 +76,8 @@ class SearchSettings(Group):
         default=16 * MIB,
         ge=4 * MIB,
         description="Room in the answer of a search, bytes, for titles, highlights, glosses, names, contributions and"
-        " attention beside the first snippets; what does not fit is left out of the lower hits and named in `truncated`. Of a"
-        " document that is read, for what comes with it.",
+        " attention beside the first snippets; what does not fit is left out of the lower hits and named in"
+        " `truncated`. Of a document that is read, for what comes with it.",
     )
     concurrent_searches: int = Field(
         default=256,

@@ -19,8 +19,7 @@ from dragoman.engine.query.exact.syntax import LONGEST
 from dragoman.engine.query.exact.wishes import MOST
 from dragoman.engine.search import request
 from dragoman.engine.search.listing.options import MOST_FACETS, MOST_SORTED
-from dragoman.engine.search.request import Method, SearchQuery
-from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
+from dragoman.engine.search.request import SNIPPET_LENGTH, Method, SearchQuery
 from dragoman.indexes.attributes.values import LONGEST_PATH
 from dragoman.store.validation import (
     AtFirstFault,

@@ -82,6 +82,39 @@ def test_the_snippet_of_a_long_text_is_where_it_matches(client: httpx.Client) ->
     assert [one["document_term"] for one in hit["highlights"]] == ["Vulkan"]
 
 
+def test_a_hit_has_as_many_snippets_as_are_requested(client: httpx.Client) -> None:
+    asked = {"top_k": 5, "gloss": True, "snippets": {"count": 3, "length": 50}}
+    body = search(client, "ash Europa volcano", **asked)
+    hit = next(hit for hit in body["hits"] if hit["id"] == "vulkan")
+    text = "Der Vulkan spuckte Asche. Die Asche legte den Flugverkehr in Europa lahm."
+    first, *others = hit["snippets"]
+    assert first == {"text": hit["snippet"], "start": hit["snippet_start"]} and others
+    for snippet in hit["snippets"]:
+        assert text[snippet["start"] :].startswith(snippet["text"]) and len(snippet["text"]) <= 50
+    marked = {one["document_term"] for one in hit["highlights"] if one["field"] == "text"}
+    assert marked == {"Vulkan", "Asche", "Europa"}
+    glossed = {text[one["start"] : one["end"]] for one in hit["gloss"] if one["field"] == "text"}
+    assert {"Vulkan", "Asche"} <= glossed
+    one = search(client, "ash Europa volcano", snippets={"length": 50})["hits"]
+    assert all("snippets" not in hit and len(hit["snippet"]) <= 50 for hit in one)
+
+
+def test_what_is_required_is_shown_by_one_of_several_snippets(client: httpx.Client) -> None:
+    request = {"query": "ash", "query_language": "en", "collections": ["s_de"], "must": ["Europa"]}
+    body = client.post("/v1/search", json={**request, "snippets": {"count": 2, "length": 50}}).json()
+    (hit,) = body["hits"]
+    assert len(hit["snippets"]) == 2
+    assert {"Asche", "Europa"} <= {one["document_term"] for one in hit["highlights"]}
+
+
+def test_other_numbers_of_snippets_are_refused_by_field(client: httpx.Client) -> None:
+    request = {"query": "volcano", "collections": ["s_de"], "snippets": {"count": 6, "length": 49, "size": 1}}
+    faults = client.post("/v1/search", json=request)
+    assert faults.status_code == 422
+    for field in ("snippets.count", "snippets.length", "snippets.size"):
+        assert field in faults.text
+
+
 def test_offsets_are_code_points_beyond_the_basic_plane(client: httpx.Client) -> None:
     hit = search(client, "bees die")["hits"][0]
     assert [one["document_term"] for one in hit["highlights"]] == ["Bienen", "sterben", "Bienen"]

@@ -19,13 +19,12 @@ from dragoman.engine.query.description import query_term
 from dragoman.engine.query.exact.pattern import Reading
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
-from dragoman.engine.search.request import SnippetOptions
+from dragoman.engine.search.request import SNIPPET_LENGTH, SnippetOptions
 from dragoman.engine.search.response import Contribution, Highlight, MatchKind, Snippet, TextField
 from dragoman.engine.search.shown.exact import required_groups, required_matches
 from dragoman.engine.search.shown.further import Piece, further_windows, window_within
 from dragoman.engine.search.shown.places import Key, Work, keys_of, likely_places
 from dragoman.engine.search.shown.snippets import (
-    SNIPPET_LENGTH,
     Match,
     Matcher,
     Window,
@@ -183,8 +182,8 @@ class Evidence:
                 continue
             local = None if around is None else Window(around.start - excerpt.start, around.end - excerpt.start)
             window = self._window(piece, local)
-            if (value := window_value(inside(piece.matches, window), self._importance)) > worth:
-                worth, best = value, (piece, window)
+            if (near_value := window_value(inside(piece.matches, window), self._importance)) > worth:
+                worth, best = near_value, (piece, window)
                 shown.snippet, shown.start = piece.text[window.start : window.end], piece.start + window.start
         shown.highlights = self._highlights("title", title, 0, in_title, shown)
         if best is not None:

@@ -13,7 +13,7 @@ import regex
 from dragoman.deadline import check_each
 from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.query.translation import Translated
-from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH
+from dragoman.engine.search.request import SNIPPET_LENGTH
 from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, fold, without_marks
 from dragoman.lexicon.text.tokens import PART, REPEATED
 

@@ -11,12 +11,10 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from dragoman.deadline import check_each
+from dragoman.engine.search.request import SNIPPET_LENGTH
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
-
-SNIPPET_LENGTH = 400
-"""The longest snippet, in code points."""
 
 MOST_OF_A_WORD = 32
 """How many words of the query one document word is shown to match; the most probable ones."""

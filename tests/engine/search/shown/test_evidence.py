@@ -14,9 +14,10 @@ from dragoman.engine.indexing.stored_text import BEGINNING, StoredText
 from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.translation import Translated
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument
+from dragoman.engine.search.request import SNIPPET_LENGTH
 from dragoman.engine.search.shown.evidence import Evidence, Shown
 from dragoman.engine.search.shown.places import Work
-from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH, Matcher, best_window, inside
+from dragoman.engine.search.shown.snippets import Matcher, best_window, inside
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics, rarity
 from dragoman.lexicon.query import monolingual
