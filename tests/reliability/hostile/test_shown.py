@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,22 @@ def test_an_answer_has_its_limit_and_says_what_is_left_out(running: Server) -> N
     assert len(answer["hits"]) == 500 and len(json.dumps(answer, ensure_ascii=False).encode()) <= 4 * MIB
     assert any(reason.startswith("highlights: cut short in") for reason in answer["truncated"])
     assert all(MATCH.strip() in hit["snippet"] for hit in answer["hits"])
+
+
+def test_several_long_snippets_of_long_documents_are_parts_of_them(running: Server) -> None:
+    answer = search(running, "Vulkanausbruch Asche Tal", snippets={"count": 5, "length": 2_000})
+    assert len(answer["hits"]) == len(PLACES)
+    for hit in answer["hits"]:
+        text = text_of(running, hit["id"])
+        ranges = sorted((part["start"], part["start"] + len(part["text"])) for part in hit["snippets"])
+        assert len(ranges) > 1 and all(end <= start for (_, end), (start, _) in pairwise(ranges))
+        assert all(text[part["start"] :].startswith(part["text"]) for part in hit["snippets"])
+        assert {"Vulkanausbruch", "Asche", "Tal"} <= {one["document_term"] for one in hit["highlights"]}
+
+
+def test_first_snippets_that_have_no_room_together_are_refused(running: Server) -> None:
+    body = {"query": "Asche", "collections": ["titled"], "top_k": 1_000, "snippets": {"length": 2_000}}
+    refused = running.client.post("/v1/search", json=body)
+    assert refused.status_code == 422 and "snippets.length: an answer of 1000 hits has room for" in refused.text
+    answer = search(running, "Asche Glut", collections=["titled"], top_k=500, snippets={"count": 5, "length": 1_000})
+    assert len(json.dumps(answer, ensure_ascii=False).encode()) <= 4 * MIB
