@@ -71,7 +71,7 @@ _PLACES = {
     "path": "path parameter ",
     "header": "header ",
 }
-_ALTERNATIVES = frozenset({"RerankOptions", "ExplainOptions", "switch"})
+_ALTERNATIVES = frozenset({"RerankOptions", "ExplainOptions", "switch", "FacetField", "FieldName"})
 """Names that pydantic adds to the path of a field with several alternatives; callers do not know them."""
 
 

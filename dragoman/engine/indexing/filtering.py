@@ -44,7 +44,7 @@ def program_of(filter: Filter, collection: CollectionInfo, entities: EntitySourc
         InvalidRequest: it asks for names, and the collection was made without `entities`.
     """
     if filter.names and not collection.entities:
-        raise InvalidRequest(f"filter: entities: collection {collection.name!r} was made without `entities`")
+        raise InvalidRequest(f"filter.entities: collection {collection.name!r} was made without `entities`")
 
     def find_named(names: Collection[str]) -> Collection[int]:
         languages = {collection.language, *collection.languages}

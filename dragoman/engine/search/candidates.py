@@ -164,12 +164,17 @@ class Candidates:
         ordered = np.minimum.accumulate(scores[places])
         collections = {collection.key: collection for collection in retrieval.collections}
         documents = []
-        for place, score, bm25, dense in zip(
-            places.tolist(), ordered.tolist(), self.bm25.at(places), self.dense.at(places), strict=True
+        for place, score, fused, bm25, dense in zip(
+            places.tolist(),
+            ordered.tolist(),
+            scores[places].tolist(),
+            self.bm25.at(places),
+            self.dense.at(places),
+            strict=True,
         ):
             index = int(self.rankings[place])
             document = RankedDocument(
-                collections[int(self.collections[place])], int(self.keys[place]), self.languages[place], score, score
+                collections[int(self.collections[place])], int(self.keys[place]), self.languages[place], score, fused
             )
             document.bm25, document.dense = bm25, dense
             if index >= 0:

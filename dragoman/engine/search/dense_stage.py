@@ -166,6 +166,13 @@ class DenseStage:
         retrieval.exhausted = retrieval.exhausted and len(hits.best.keys) < fetched
         return hits
 
+    def count_missing(self, collection: CollectionInfo) -> int | None:
+        """How many documents have no embedding yet; None where that cannot be known."""
+        with suppress(NotFound):
+            coverage = self._dense.coverage(collection.key, collection.generation)
+            return None if coverage is None else coverage.missing
+        return None
+
     def count(self, retrieval: Retrieval) -> int:
         """How many documents may be found, where that can be known."""
         counted = 0

@@ -175,6 +175,8 @@ class Retrieval:
     """How many hits come before the page."""
     cursor: Callable[[Position], str] = field(default=lambda position: "", repr=False)
     """Writes the cursor to another page."""
+    check: Callable[[], None] = field(default=lambda: None, repr=False)
+    """Raises Gone where the page is no longer of the list that its cursor is of."""
     next: str | None = None
     """The cursor to the next page; None if there is none."""
     reranked: RerankUsed | None = None

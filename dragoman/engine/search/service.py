@@ -35,7 +35,7 @@ from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.listing.lister import Lister
 from dragoman.engine.search.listing.options import read_list_options
 from dragoman.engine.search.listing.page_ranking import PageRanking
-from dragoman.engine.search.listing.pages import Cursors, check_page
+from dragoman.engine.search.listing.pages import Cursors, check_page, check_state, state_of
 from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.ranked import Position, RankedDocument, Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
@@ -93,6 +93,7 @@ class Search:
         self._ranking = SearchRanking(self._first_stage, dense, settings)
         self._pages = PageRanking(collections, self._ranking, Lister(self._first_stage, indexes), rerank, analysis)
         self._cursors = Cursors(secret)
+        self._indexes = indexes
         self._dense = dense
         self._translations = translations
         self._rerank = rerank
@@ -191,9 +192,10 @@ class Search:
             self._rank(retrieval, read=False)
         ids = {document.key: document.stored.id for document in retrieval.documents if document.is_read}
         ids |= self._collections.ids_by_keys([document.key for document in retrieval.documents if not document.is_read])
+        in_order = bool(read_list_options(request).order)  # a run has falling scores
         lines = [
-            RunLine(document.collection.name, ids[document.key], document.score)
-            for document in retrieval.documents
+            RunLine(document.collection.name, ids[document.key], 1 / rank if in_order else document.score)
+            for rank, document in enumerate(retrieval.documents, retrieval.offset + 1)
             if document.key in ids
         ]
         cut = [Degraded.of("truncated", reason, "truncated") for reason in retrieval.truncated]
@@ -242,9 +244,12 @@ class Search:
         self._check(request)
         collections = self._collections.chosen(request.collections)
         snapshot = snapshot or self._registry.snapshot
-        cursor = partial(self._cursors.write, request, collections, snapshot)
-        position = self._cursors.read(request, collections, snapshot)
-        if position is not None:
+        position: Position | None = None
+        asked = request
+        state = partial(self._state, collections, snapshot)
+        if request.cursor is not None:
+            position, of_cursor = self._cursors.read(request, request.cursor)
+            check_state(of_cursor, state(position.method))
             unranked = position.rerank_depth == 0
             request = replace(
                 request,
@@ -266,10 +271,23 @@ class Search:
                     search = replace(search, method="psq" if encodes else chosen, rerank=False)
                     stage, instead = ("dense", "ranked by psq") if encodes else ("rerank", "in first-stage order")
                     degraded.append(Degraded.of(stage, f"hits are {instead}: {fault}", fault.error_type))
+            before = state(chosen)
+            cursor = partial(self._cursors.write, asked, before)
             retrieval = self._understood(search, collections, cancelled, snapshot, cursor, degraded, started)
             if position is not None:
                 retrieval.rerank_depth = position.rerank_depth
+                retrieval.check = lambda: check_state(before, state(chosen))
             yield retrieval
+
+    def _state(self, collections: Sequence[CollectionInfo], snapshot: Snapshot, method: Method) -> str:
+        """What pages of one list have in common; another one while it is just changing."""
+        marks: list[tuple[int | None, ...]] = []
+        for collection in collections:
+            index = self._indexes.find(collection.key)
+            generation, changes = index.searched if index is not None else (-1, 0)
+            missing = self._dense.count_missing(collection) if method in MODEL_METHODS else 0
+            marks.append((collection.key, collection.generation, generation, changes if changes % 2 else None, missing))
+        return state_of(marks, snapshot)
 
     def _understood(
         self,
@@ -331,6 +349,7 @@ class Search:
         self._first_stage.limit(retrieval)
         retrieval.seconds["translate"] = time.perf_counter() - retrieval.started
         self._pages.rank(retrieval, listed, read=read)
+        retrieval.check()
         for stage, seconds in retrieval.seconds.items():
             self._metrics.stage(stage, seconds)
         self._metrics.count_degraded(retrieval.degraded)

@@ -200,7 +200,10 @@ def _trec(row: JobLine, job: JobInfo, alone: bool) -> str:
     response: dict[str, Any] = json.loads(row.answer or "{}")
     if job.type != "rerank":
         hits = response["hits"] if job.type == "search" else response.get("passages", [])
-        lines = [RunLine(hit["collection"], hit["id"], hit["score"]) for hit in hits]
+        scores = [hit["score"] for hit in hits]
+        if scores != sorted(scores, reverse=True):  # hits are sorted by fields, and a run has falling scores
+            scores = [1 / rank for rank in range(1, len(hits) + 1)]
+        lines = [RunLine(hit["collection"], hit["id"], score) for hit, score in zip(hits, scores, strict=True)]
     else:
         ids = json.loads(row.ids) if row.ids is not None else {}
         lines = [RunLine("", _docid(ids, result["index"]), result["relevance_score"]) for result in response["results"]]

@@ -55,8 +55,8 @@ class FacetField(_Request):
 
 
 _Facet = Annotated[
-    Annotated[FacetField, Tag("FacetField")] | Annotated[FieldName, Tag("name")],
-    Discriminator(lambda facet: "name" if isinstance(facet, str) else "FacetField"),
+    Annotated[FacetField, Tag("FacetField")] | Annotated[FieldName, Tag("FieldName")],
+    Discriminator(lambda facet: "FieldName" if isinstance(facet, str) else "FacetField"),
 ]
 
 

@@ -69,6 +69,7 @@ class CollectionIndex:
         """The languages of the index that is searched while another is built."""
         self._applied = -1
         self._committed = -1
+        self._searchable, self._changes = -1, 0
         self._applied_again = False
         """Whether documents of generations before the last commit were indexed after it."""
         self._purge = True
@@ -87,6 +88,14 @@ class CollectionIndex:
     def generation(self) -> int:
         """The generation of the collection up to which this index has all changes; -1 before it is open."""
         return self._applied
+
+    @property
+    def searched(self) -> tuple[int, int]:
+        """The generation that searches see, and a number that is another one once they see another state.
+
+        An odd number: the state is just changing.
+        """
+        return self._searchable, self._changes
 
     @property
     def shards(self) -> int:
@@ -199,7 +208,7 @@ class CollectionIndex:
         """Apply what the database has and this index has not; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
             self._follow()
-            self._index().refresh()
+            self._refresh()
 
     def retry(self, entry: Unindexed) -> bool:
         """Try a document again that could not be indexed; returns whether it is indexed now.
@@ -224,7 +233,7 @@ class CollectionIndex:
         """Make what was applied searchable; an index that is being built anew has all of it when it is ready."""
         if not self.rebuilding:
             with self._writing, self._failing_to(IndexState.STALE):
-                self._index().refresh()
+                self._refresh()
 
     def commit(self) -> None:
         """Make the index durable where it has changed, then forget the documents deleted before.
@@ -379,8 +388,23 @@ class CollectionIndex:
         self._committed = self._applied
         self._applied_again = False
 
+    def _refresh(self) -> None:
+        with self._changing():
+            self._index().refresh()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What is searched becomes another in the block."""
+        self._changes += 1
+        try:
+            yield
+        finally:
+            self._searchable = self._applied
+            self._changes += 1
+
     def _install(self, index: AnyIndex) -> None:
-        self._replace(OpenIndex(index, self._users))
+        with self._changing():
+            self._replace(OpenIndex(index, self._users))
         self.state = IndexState.READY
 
     def _replace(self, new: OpenIndex | None = None) -> None:

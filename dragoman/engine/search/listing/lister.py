@@ -80,7 +80,7 @@ class Lister:
         counts = [Counter[bytes]() for _ in fields]
         for document in check_each(retrieval.documents):
             for counted, of_field in zip(counts, values[document.key], strict=False):
-                counted.update(encoded for encoded in of_field if encoded[:1] != DATE)
+                counted.update({encoded for encoded in of_field if encoded[:1] != DATE})
         retrieval.facets = _facets(retrieval, options.facets, counts, frozenset())
         if sorted_by:
             documents = {document.key: document for document in retrieval.documents}

@@ -66,7 +66,7 @@ def _order(sort: Sequence[str]) -> tuple[SortField, ...]:
         elif part.descending:
             raise InvalidRequest(f"sort[{place}]: {SCORE} is best first by itself, without '-'")
         order.append(part)
-    return () if not order or order[0].name == SCORE else tuple(order)
+    return () if len(order) == 1 and order[0].name == SCORE else tuple(order)
 
 
 def _check(field: str, path: str) -> None:

@@ -38,7 +38,7 @@ class PageRanking:
     def rank(self, retrieval: Retrieval, listed: ListOptions, *, read: bool) -> None:
         """Rank the documents of the page, and read them, once, if ``read`` or if they are reranked."""
         request, start = retrieval.request, retrieval.offset
-        end = start + request.top_k
+        end = min(start + request.top_k, max(MOST_RANKED, request.top_k))
         options = None if listed.order else self._rerank.options(request)
         by_candidates = listed.any and (request.method in _BY_MEANING or listed.collapse is not None)
         deepest = MOST_RANKED if by_candidates else end if options is None else max(end, options.depth)
@@ -48,7 +48,10 @@ class PageRanking:
             self.read(retrieval, options.depth)
             self._rerank.rerank(retrieval, options)
         if listed.collapse is not None:
+            ranked, total = len(retrieval.documents), retrieval.total
             self._lister.collapse(retrieval, listed.collapse)
+            if total.relation == "gte" or total.value > ranked:
+                retrieval.truncated.append(f"collapse: only the first {ranked} documents were looked at")
         reachable = min(MOST_RANKED, retrieval.total.value if listed.collapse is None else len(retrieval.documents))
         retrieval.documents = retrieval.documents[start:end]
         if end < reachable:

@@ -12,7 +12,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from dragoman.engine.core.errors import Gone, InvalidRequest
-from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.search.ranked import Position
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.search_ranking import MOST_RANKED
@@ -32,37 +31,30 @@ class Cursors:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
-    def write(
-        self, request: SearchQuery, collections: Sequence[CollectionInfo], snapshot: Snapshot, position: Position
-    ) -> str:
-        """The cursor to a page of a search."""
+    def write(self, request: SearchQuery, state: str, position: Position) -> str:
+        """The cursor to a page of a search, in the state that it was made in."""
         content = json.dumps(
             [
                 position.offset,
                 position.method,
                 position.rerank_depth,
                 _digest(_list_asked(request)),
-                _state(collections, snapshot),
+                state,
             ]
         )
         signed = self._sign(content.encode()) + content.encode()
         return base64.urlsafe_b64encode(signed).decode().rstrip("=")
 
-    def read(self, request: SearchQuery, collections: Sequence[CollectionInfo], snapshot: Snapshot) -> Position | None:
-        """The position of the request's cursor; None if it has none.
+    def read(self, request: SearchQuery, cursor: str) -> tuple[Position, str]:
+        """The position of a cursor, and the state that it is of.
 
         Raises:
             InvalidRequest: it is no cursor, or one of another search.
-            Gone: documents or tables have changed since.
         """
-        if request.cursor is None:
-            return None
-        offset, method, depth, asked, state = self._open(request.cursor)
+        offset, method, depth, asked, state = self._open(cursor)
         if asked != _digest(_list_asked(request)):
             raise InvalidRequest("cursor: is of another search; all that decides the list has to be as it was")
-        if state != _state(collections, snapshot):
-            raise Gone("cursor: documents or tables have changed since; begin with the first page")
-        return Position(offset, method, depth)
+        return Position(offset, method, depth), state
 
     def _open(self, cursor: str) -> Any:
         try:
@@ -102,9 +94,17 @@ def _plain(content: Any) -> Any:
     return list(content) if isinstance(content, tuple) else content
 
 
-def _state(collections: Sequence[CollectionInfo], snapshot: Snapshot) -> str:
-    """What changes with the documents and the tables."""
-    documents = [(collection.key, collection.generation) for collection in collections]
+def check_state(state: str, present: str) -> None:
+    """
+    Raises:
+        Gone: documents or tables have changed since.
+    """
+    if state != present:
+        raise Gone("cursor: documents or tables have changed since; begin with the first page")
+
+
+def state_of(documents: Sequence[tuple[int | None, ...]], snapshot: Snapshot) -> str:
+    """What changes with ``documents``, the marks of collections, and with the tables."""
     tables = [(version.name, version.version) for version in snapshot.versions]
     return _digest([documents, tables])
 

@@ -114,6 +114,16 @@ final class Attributes {
       }
     }
 
+    /** Adds the values of a document that are counted. */
+    void addWhole(int document, Set<BytesRef> found) throws IOException {
+      long low = ordinal(new BytesRef());
+      if (!values.advanceExact(document)) return;
+      for (int left = values.docValueCount(); left > 0; left--) {
+        long ordinal = values.nextOrd();
+        if (low <= ordinal && ordinal < end() && isWhole(ordinal)) found.add(value(ordinal));
+      }
+    }
+
     /** The values of a document that stand for themselves, in hexadecimal between commas. */
     String valuesOf(int document) throws IOException {
       StringBuilder found = new StringBuilder();

@@ -1,6 +1,9 @@
 package dragoman;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -27,8 +30,20 @@ final class Filter {
   /** Bytes of all sets that are kept. */
   private static final long MOST_KEPT = Long.getLong("dragoman.filters", Runtime.getRuntime().maxMemory() / 16);
 
-  /** Characters of programs whose sets are kept. */
-  private static final int LONGEST_KEPT = 1 << 14;
+  /** Characters of programs that are keys by themselves; of longer ones a checksum is. */
+  private static final int LONGEST_KEY = 1 << 10;
+
+  /** What a filter may take on one snapshot. */
+  private static final long LONGEST_NANOS = 5_000_000_000L;
+
+  /** The filter takes too long. */
+  static final class TooSlow extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    TooSlow() {
+      super("the filter takes longer than 5 seconds");
+    }
+  }
 
   /** Bytes of a text that is indexed as one; of a longer one its pieces are looked at. */
   private static final int LONGEST_TEXT = 28_000;
@@ -64,10 +79,12 @@ final class Filter {
 
   private final LeafReader segment;
   private final String[] parts;
+  private final long until;
   private int place = 0;
 
-  private Filter(LeafReader segment, String program) {
+  private Filter(LeafReader segment, String program, long until) {
     this.segment = segment;
+    this.until = until;
     parts = program.split(" ");
   }
 
@@ -75,16 +92,18 @@ final class Filter {
   static FixedBitSet[] of(Snapshot snapshot, String program) throws IOException {
     if (program.isEmpty()) return null;
     FixedBitSet[] found = new FixedBitSet[snapshot.segments.length];
-    for (int i = 0; i < found.length; i++) found[i] = new Filter(snapshot.segments[i], program).evaluate();
+    long until = System.nanoTime() + LONGEST_NANOS;
+    for (int i = 0; i < found.length; i++) found[i] = new Filter(snapshot.segments[i], program, until).evaluate();
     return found;
   }
 
   /** The documents of the expression that begins here; they may be kept, and must not be changed. */
   private FixedBitSet evaluate() throws IOException {
+    check();
     int start = place;
     skip();
     String program = String.join(" ", Arrays.asList(parts).subList(start, place));
-    if (program.length() > LONGEST_KEPT) return computed(start);
+    if (program.length() > LONGEST_KEY) program = digest(program);
     Key key = new Key(segment.getCoreCacheHelper().getKey(), program);
     synchronized (KEPT) {
       FixedBitSet kept = KEPT.get(key);
@@ -93,6 +112,15 @@ final class Filter {
     FixedBitSet found = computed(start);
     keep(key, found);
     return found;
+  }
+
+  private static String digest(String program) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(program.getBytes(StandardCharsets.UTF_8));
+      return "#" + Attributes.hexadecimal(new BytesRef(digest));
+    } catch (NoSuchAlgorithmException fault) {
+      throw new IllegalStateException(fault);
+    }
   }
 
   private static void keep(Key key, FixedBitSet found) {
@@ -268,6 +296,7 @@ final class Filter {
   private void addTexts(FixedBitSet found, boolean atEnd) throws IOException {
     String field = Attributes.bytes(parts[place++]).utf8ToString();
     BytesRef text = Attributes.bytes(parts[place++]);
+    int[] borders = borders(text);
     for (Attributes.Column column : Attributes.columns(segment, field)) {
       LongBitSet chosen = new LongBitSet(column.values.getValueCount());
       boolean any = false;
@@ -275,10 +304,11 @@ final class Filter {
         long end = column.ordinal(new BytesRef(new byte[] {(byte) (kind + 1)}));
         int before = column.prefix.length + 1;
         for (long ordinal = column.ordinal(new BytesRef(new byte[] {kind})); ordinal < end; ordinal++) {
+          if ((ordinal & 63) == 0) check();
           BytesRef value = column.values.lookupOrd(ordinal);
           BytesRef rest = new BytesRef(value.bytes, value.offset + before, value.length - before);
           if (rest.length > LONGEST_TEXT) continue; // its end is a checksum
-          if (atEnd ? StringHelper.endsWith(rest, text) : contains(rest, text)) {
+          if (atEnd ? StringHelper.endsWith(rest, text) : contains(rest, text, borders)) {
             chosen.set(ordinal);
             any = true;
           }
@@ -288,13 +318,30 @@ final class Filter {
     }
   }
 
-  private static boolean contains(BytesRef text, BytesRef part) {
-    for (int start = 0; start <= text.length - part.length; start++) {
-      int from = text.offset + start;
-      if (Arrays.equals(
-          text.bytes, from, from + part.length, part.bytes, part.offset, part.offset + part.length)) return true;
+  /** Knuth, Morris and Pratt's search, whose time grows with the text alone. */
+  private static boolean contains(BytesRef text, BytesRef part, int[] borders) {
+    int matched = 0;
+    for (int i = text.offset; matched < part.length && i < text.offset + text.length; i++) {
+      while (matched > 0 && part.bytes[part.offset + matched] != text.bytes[i]) matched = borders[matched - 1];
+      if (part.bytes[part.offset + matched] == text.bytes[i]) matched++;
     }
-    return false;
+    return matched == part.length;
+  }
+
+  /** For each beginning of a text, how long its longest beginning is that is its end as well. */
+  private static int[] borders(BytesRef part) {
+    int[] borders = new int[part.length];
+    for (int i = 1, length = 0; i < part.length; i++) {
+      while (length > 0 && part.bytes[part.offset + length] != part.bytes[part.offset + i]) length = borders[length - 1];
+      if (part.bytes[part.offset + length] == part.bytes[part.offset + i]) length++;
+      borders[i] = length;
+    }
+    return borders;
+  }
+
+  /** Throws {@link TooSlow} where the time of the filter is over. */
+  private void check() {
+    if (System.nanoTime() - until > 0) throw new TooSlow();
   }
 
   private void addPresent(FixedBitSet found) throws IOException {

@@ -5,9 +5,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
+import java.util.Set;
 import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.FixedBitSet;
 
@@ -74,9 +76,9 @@ public final class Matches implements Query.Receiver {
       Map<BytesRef, Integer> counts = new HashMap<>();
       for (int segment = 0; segment < matched.length; segment++) {
         if (matched[segment].cardinality() == 0) continue;
-        for (Attributes.Column column : Attributes.columnsOf(snapshot.segments[segment], names.get(i))) {
-          count(matched[segment], column, counts);
-        }
+        Attributes.Column[] columns = Attributes.columnsOf(snapshot.segments[segment], names.get(i));
+        if (columns.length == 1) count(matched[segment], columns[0], counts);
+        else if (columns.length > 1) countOnce(matched[segment], columns, counts);
       }
       List<Map.Entry<BytesRef, Integer>> entries = new ArrayList<>(counts.entrySet());
       if (entries.size() > MOST_VALUES) {
@@ -105,6 +107,19 @@ public final class Matches implements Query.Receiver {
     }
     for (int i = 0; i < ofValues.length; i++) {
       if (ofValues[i] > 0 && column.isWhole(low + i)) counts.merge(column.value(low + i), ofValues[i], Integer::sum);
+    }
+  }
+
+  /** A value in several columns of a document counts once. */
+  private static void countOnce(FixedBitSet matched, Attributes.Column[] columns, Map<BytesRef, Integer> counts)
+      throws IOException {
+    Set<BytesRef> ofDocument = new HashSet<>();
+    for (int document = 0; document < matched.length(); document++) {
+      document = matched.nextSetBit(document);
+      if (document >= matched.length()) break;
+      ofDocument.clear();
+      for (Attributes.Column column : columns) column.addWhole(document, ofDocument);
+      for (BytesRef value : ofDocument) counts.merge(value, 1, Integer::sum);
     }
   }
 

@@ -203,7 +203,7 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     return computed(
         version,
         snapshot -> {
-          Matches matches = new Matches(snapshot, filter, order.contains("="));
+          Matches matches = new Matches(snapshot, filter, !order.isEmpty());
           query(snapshot.field(field), structured, terms, weights, groups, k1, b, statistics).score(matches);
           List<String> counted = facets.isEmpty() ? List.of() : matches.facets(lines(facets));
           List<String> lines = new ArrayList<>(List.of(Long.toString(matches.count()), "" + counted.size()));
