@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import Gone, InvalidRequest
 from dragoman.engine.search import late, search_ranking
+from dragoman.engine.search.listing import page_ranking
 from dragoman.engine.search.request import FacetField, RerankOptions, SearchQuery
 from dragoman.engine.search.response import Hit, SearchResponse
 from dragoman.engine.settings import Settings
@@ -252,3 +253,59 @@ def test_wishes_that_cannot_be_fulfilled_name_the_field(
 ) -> None:
     with pytest.raises(InvalidRequest, match=message):
         ask(runtime, [filled], "psq", **wish)
+
+
+@pytest.fixture
+def told(runtime: Runtime) -> Iterator[str]:
+    name = next(NAMES)
+    runtime.collections.create(name, "de")
+    deep = {"f": [{"k": ["x", "y"]}, {"k": "x"}], "year": 2019}
+    texts = ("Vulkan", "Vulkan", "Vulkan Asche", "Vulkan")
+    metadata = (deep, deep, {"year": 2020}, {"year": 2018})
+    documents = [
+        {"id": f"d{place}", "text": text, "metadata": more}
+        for place, (text, more) in enumerate(zip(texts, metadata, strict=True))
+    ]
+    add(runtime, name, *documents)
+    yield name
+    runtime.collections.delete(name)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_document_counts_once_for_a_value_at_several_places(runtime: Runtime, told: str, method: str) -> None:
+    answer = ask(runtime, [told], method, facets=[FacetField("f.k")])
+    assert answer.facets is not None
+    assert {one.value: one.count for one in answer.facets["f.k"]} == {"x": 2, "y": 2}
+
+
+@pytest.mark.parametrize("method", BY_WORDS)
+def test_sorted_hits_have_their_scores(runtime: Runtime, told: str, method: str) -> None:
+    scores = {hit.id: plain(hit)[3:] for hit in ask(runtime, [told], method).hits}
+    by_year = ask(runtime, [told], method, sort=["year"])
+    assert [hit.id for hit in by_year.hits] == ["d3", "d0", "d1", "d2"]
+    assert {hit.id: plain(hit)[3:] for hit in by_year.hits} == scores
+    assert [hit.id for hit in ask(runtime, [told], method, sort=["_score", "-year"]).hits] == ["d2", "d0", "d1", "d3"]
+    request = SearchQuery(query="Vulkan", query_language="de", collections=[told], method="none", sort=["-year"])
+    run = [line.score for line in runtime.search.run(request).lines]
+    assert run == sorted(run, reverse=True) and len(set(run)) == 4
+
+
+def test_a_page_that_other_documents_reached_meanwhile_is_gone(
+    runtime: Runtime, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cursor = ask(runtime, [filled], "none", top_k=3).next
+    rank = search_ranking.SearchRanking.rank
+
+    def rank_late(self: Any, retrieval: Any, k: int) -> None:
+        monkeypatch.undo()
+        add(runtime, filled, {"id": "new", "text": "Vulkan"})
+        rank(self, retrieval, k)
+
+    monkeypatch.setattr(search_ranking.SearchRanking, "rank", rank_late)
+    with pytest.raises(Gone):
+        ask(runtime, [filled], "none", top_k=3, cursor=cursor)
+
+
+def test_no_page_reaches_beyond_the_last_hit(runtime: Runtime, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_ranking, "MOST_RANKED", 50)
+    assert [len(ask(runtime, [filled], "none", top_k=30, offset=start).hits) for start in (0, 30)] == [30, 20]
