@@ -114,6 +114,22 @@ class Snippet:
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """How many documents there are to be found; with ``gte`` there are more."""
+
+    value: int
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCount:
+    """How many of the documents to be found have a value."""
+
+    value: Any
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A document that a search returns."""
 
@@ -130,6 +146,7 @@ class Hit:
     highlights: list[Highlight] = field(default_factory=list)
     gloss: list[Gloss] | None = None
     entities: list[Entity] | None = None
+    collapsed: int | None = None
     snippet_translation: str | None = None
     snippets: list[Snippet] | None = None
     contributions: list[Contribution] | None = None
@@ -210,6 +227,9 @@ class SearchResults(Sequence[Hit]):
     method: str
     hits: list[Hit]
     translation: Translation
+    total: Total
+    next: str | None = None
+    facets: dict[str, list[FacetCount]] | None = None
     rerank: dict[str, Any] | None = None
     degraded: list[Degraded] = field(default_factory=list)
     truncated: list[str] = field(default_factory=list)

@@ -14,6 +14,8 @@ from dragoman.lexicon.text.languages import check_language
 
 _CODE_CHARS = 100
 FIELDS = 100
+CONDITIONS = 1_000
+"""Most fields of one object of a filter."""
 """Most fields of an object that a caller sends."""
 
 
@@ -44,6 +46,8 @@ Clean = BeforeValidator(lambda text: check_text(text) if isinstance(text, str) e
 """Text without NUL and without lone surrogates: what the database and the index can hold."""
 
 Text = Annotated[StrictStr, Clean]
+FilterObject = Annotated[dict[str, Any], Field(max_length=CONDITIONS)]
+"""A filter over documents' fields, which the engine reads."""
 NotBlank = Annotated[Text, AfterValidator(_check_not_blank)]
 LanguageCode = Annotated[StrictStr, AfterValidator(_check_code), Field(max_length=_CODE_CHARS)]
 AtFirstFault = Field(fail_fast=True)

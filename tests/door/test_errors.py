@@ -87,7 +87,7 @@ COLLECTIONS: list[Refused] = [
     (lambda db: db.collection("news").add(5), 422, "documents: int holds none"),
     (lambda db: db.collection("news").add(["a text"]), 422, "line 1: the line is not a JSON object"),
     (add_document(id="x"), 422, "line 1: text: Field required"),
-    (add_document(id=5, text="x"), 422, "line 1: id: Input should be a valid string"),
+    (add_document(id=[5], text="x"), 422, "line 1: id: Input should be a valid string"),
     (add_document(id="5", text="x", colour=1), 422, "line 1: colour: Extra inputs"),
     (add_document(id="5", text="x", language="xx"), 422, "line 1: language: unknown language code"),
     (add_document(id="5", text="\ud800"), 422, "line 1: text: holds a lone surrogate"),

@@ -14,7 +14,7 @@ from dragoman.engine.core.limits import FILTER_CHARS
 from dragoman.engine.core.names import check_name
 from dragoman.engine.indexing.filtering import FilterFields
 from dragoman.store.collections.statistics import FIELDS_FROM, FIELDS_SHOWN
-from dragoman.store.validation import Body, LanguageCode, Name, Text
+from dragoman.store.validation import Body, FilterObject, LanguageCode, Name, Text
 
 MOST_SHARDS = 64
 UNINDEXED_LISTED = 1000
@@ -316,7 +316,7 @@ class Deletion(Body):
 
     model_config = ConfigDict(extra="forbid")
 
-    filter: dict[str, Any] = Field(
+    filter: FilterObject = Field(
         description="Those whose fields match, as in searches; {} is all of them.", examples=[{"source": "old.csv"}]
     )
     dry_run: StrictBool = Field(default=False, description="Whether to count them alone.")

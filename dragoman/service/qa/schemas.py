@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from dragoman.engine.core.limits import QUERY_CHARS, TEXT_CHARS
 from dragoman.engine.qa.request import QaQuery
-from dragoman.store.validation import Body, LanguageCode, Names, NotBlank, ReaderLanguages
+from dragoman.store.validation import Body, FilterObject, LanguageCode, Names, NotBlank, ReaderLanguages
 
 
 class QaRequest(Body):
@@ -38,7 +38,7 @@ class QaRequest(Body):
         description="Collections whose best documents for the question are read; all of them when it and context are"
         " left out.",
     )
-    filter: dict[str, Any] | None = Field(
+    filter: FilterObject | None = Field(
         default=None,
         description="Only documents whose fields match, as in search; not for a context.",
         examples=[{"year": {"$gte": 2020}}],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
 
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.qa.request import ReasonQuery
-from dragoman.store.validation import Body, LanguageCode, Names, NotBlank
+from dragoman.store.validation import Body, FilterObject, LanguageCode, Names, NotBlank
 
 
 class ReasonRequest(Body):
@@ -25,7 +25,7 @@ class ReasonRequest(Body):
     collections: Names | None = Field(
         default=None, description="Collections whose best documents for the question are quoted to the LLM."
     )
-    filter: dict[str, Any] | None = Field(
+    filter: FilterObject | None = Field(
         default=None,
         description="Only documents whose fields match, as in search; needs `collections`.",
         examples=[{"year": {"$gte": 2020}}],

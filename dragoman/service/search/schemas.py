@@ -24,6 +24,7 @@ from dragoman.indexes.attributes.values import LONGEST_PATH
 from dragoman.store.validation import (
     AtFirstFault,
     Body,
+    FilterObject,
     LanguageCode,
     Name,
     Names,
@@ -180,7 +181,7 @@ class SearchRequest(_Request):
         description="What happens with a required or excluded word without a translation into a language of the"
         " documents: it is looked for as it is, which the answer says, or the search is refused.",
     )
-    filter: dict[str, Any] | None = Field(
+    filter: FilterObject | None = Field(
         default=None,
         description="Only documents whose fields match, in MongoDB's form: a path in the metadata, or `id`, `language`,"
         " `title`, `entities`. See docs/search.md.",

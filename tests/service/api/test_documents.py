@@ -114,7 +114,7 @@ def test_fields_of_listed_documents_are_chosen(
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"filter": "{}"}, "unknown query parameter 'filter': there are limit, cursor, fields"),
+        ({"filtre": "{}"}, "unknown query parameter 'filtre': there are "),
         ({"limit": "0"}, "query parameter limit: "),
         ({"limit": "1001"}, "query parameter limit: "),
         ({"cursor": "nonsense"}, "cursor: is none"),

@@ -17,7 +17,8 @@ from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.store.models import DocumentEmbedding
 from tests.backbone.pretrained.hub_samples import write_checkpoints
-from tests.engine.indexing.dense.test_collection import settled, stored
+from tests.engine.indexing.dense.test_collection import settled
+from tests.engine.indexing.dense.test_stored_embeddings import stored
 from tests.support.modelling import GERMAN, ask
 from tests.support.searching import add, running
 
