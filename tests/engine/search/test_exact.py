@@ -286,3 +286,15 @@ def test_a_translation_is_no_error_of_alignment_and_no_part_of_an_entry(settings
         assert ids(must=["mountain"]) == ["Berg", "feuerspeiender Berg"]
         assert ids(must=["laptop"], untranslated="error") == ["tragbarer Rechner"]
         assert ids(must_not=["house", "volcano", "laptop"]) == ["BMW", "Berg", "Laptop", "Rechner"]
+
+
+def test_a_foreign_word_is_no_form_of_another_one(settings: Settings) -> None:
+    with running(settings) as runtime:
+        runtime.tables.upload(Upload("t", "en", "de", activate=True), iter([b"forest\tWald\t0.9\t0.9\n"]))
+        runtime.collections.create("c1", "de")
+        texts = {"wood": "Der Wald brennt.", "place": "Das Forum der Stadt brennt."}
+        add(runtime, "c1", *({"id": id, "text": text} for id, text in texts.items()))
+        hits = search(runtime, query="brennt", query_language="de", method="none").hits
+        assert len(hits) == 2
+        hits = search(runtime, query="brennt", query_language="en", must=["forest"]).hits
+        assert [hit.id for hit in hits] == ["wood"]

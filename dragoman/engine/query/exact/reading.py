@@ -155,7 +155,11 @@ class _Translation:
         (group,) = psq([token], table, self._bridge, glossaries).groups
         if not group.oov:
             unlikely = self._unlikely(token)
-            likely = [other for other in group.alternatives if other.term.removeprefix(PART) not in unlikely]
+            likely = [
+                other
+                for other in group.alternatives
+                if other.term.removeprefix(PART) not in unlikely and _is_of_word(other, token)
+            ]
             return likely if likely or whole.alternatives else group.alternatives
         if not token.word.isdecimal():  # no language has another word for a number
             self._literal.append(self._text.text[token.start : token.end])
@@ -209,6 +213,14 @@ class _Translation:
             for form in forms:
                 matches.setdefault(form, Alternative(form, min(1.0, entry.p_backward), entry.origin))
         return Slot(self._text.text, tuple(matches.values()))
+
+
+def _is_of_word(alternative: Alternative, token: Token) -> bool:
+    """Whether what stands for the word itself is the word or its stem.
+
+    A foreign word may be a form of another word: English "forest" is one of German "Forum" to a dictionary of forms.
+    """
+    return alternative.origin != IDENTICAL or token.word.startswith(alternative.term.removeprefix(PART))
 
 
 def describe_wishes(wishes: Iterable[Wish], truncated: list[str], *, excluded: bool) -> list[ExactText]:
