@@ -21,7 +21,7 @@ FORMAT = "4"
 _FORMAT_KEY = "dragoman.format"
 _GENERATION_KEY = "dragoman.generation"
 _WRITE_LOCK = "write.lock"
-_BUFFER_MEGABYTES = 24.0
+_BUFFER_MEGABYTES = 32.0
 _INDEX = "org.apache.lucene.index."
 _STORE = "org.apache.lucene.store."
 

@@ -124,7 +124,7 @@ def test_hits_have_the_metadata_that_is_chosen(runtime: Runtime) -> None:
 def test_a_wrong_filter_is_refused_and_an_old_index_said(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidRequest, match=r"^filter\.n\.\$is: there is no operator"):
         ask(runtime, "Vulkan", filter={"n": {"$is": 1}})
-    with pytest.raises(InvalidRequest, match=r"^filter: entities: collection 'one' was made without"):
+    with pytest.raises(InvalidRequest, match=r"^filter\.entities: collection 'one' was made without"):
         ask(runtime, "Vulkan", filter={"entities": "x"}, collections=["one"])
     monkeypatch.setattr(builds, "_LAYOUT", "1")
     runtime.collections.index_of("one").rebuild()

@@ -67,20 +67,35 @@ final class Best implements Query.Receiver {
   public void totals(Window window) throws IOException {
     if (window.hitting == 0) return;
     long[] ofSegment = snapshot.keys(window.segment);
-    FixedBitSet ofFilter = accepted == null ? null : accepted[window.segment];
+    if (accepted != null) {
+      filteredTotals(window, ofSegment, accepted[window.segment]);
+      return;
+    }
+    matching += window.hitting;
     for (int i = 0; i < window.hitting; i++) {
       int place = window.hits[i];
-      if (ofFilter != null && !ofFilter.get(window.first + place)) continue;
+      float total = window.total(place);
+      if (total >= least) gather(total, ofSegment[window.first + place]);
+    }
+  }
+
+  private void filteredTotals(Window window, long[] ofSegment, FixedBitSet ofFilter) {
+    for (int i = 0; i < window.hitting; i++) {
+      int place = window.hits[i];
+      if (!ofFilter.get(window.first + place)) continue;
       matching++;
       float total = window.total(place);
-      if (total < least) continue;
-      if (count == scores.length) {
-        cut();
-        if (total < least) continue;
-      }
-      scores[count] = total;
-      keys[count++] = ofSegment[window.first + place];
+      if (total >= least) gather(total, ofSegment[window.first + place]);
     }
+  }
+
+  private void gather(float total, long key) {
+    if (count == scores.length) {
+      cut();
+      if (total < least) return;
+    }
+    scores[count] = total;
+    keys[count++] = key;
   }
 
   /** Leaves the k best: all above the k-th score, and of those that have it the first by key. */
