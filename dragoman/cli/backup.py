@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 from rich.console import Console
@@ -24,14 +25,16 @@ def backup(
     config: ConfigFile = None,
 ) -> None:
     """Write everything to one file as it is in one moment, also while a server works on it."""
+    from sqlalchemy import make_url
+
     from dragoman.door import calls
     from dragoman.door.opening import connect
     from dragoman.engine.core.errors import NotFound
     from dragoman.files.atomic import atomic_file
     from dragoman.store.backup.backup import write_backup
-    from dragoman.store.database import open_store
+    from dragoman.store.database import existing_store
 
-    with atomic_file(file) as unfinished, unfinished.open("wb") as stream:
+    with atomic_file(file) as unfinished, _open_private(unfinished) as stream:
         if url is not None:
             with connect(url, key) as opened:
                 parts: Iterator[bytes] = opened.send(calls.get_backup())
@@ -40,7 +43,11 @@ def backup(
             settings = load_settings(config, data_dir=data_dir, database_url=database_url)
             if not settings.store.data_dir.is_dir():
                 raise NotFound(f"there is no data directory {settings.store.data_dir}; --data-dir names another")
-            with open_store(settings.store.url) as store:
+            database = make_url(settings.store.url)
+            if database.get_backend_name() == "sqlite" and not Path(database.database or "").is_file():
+                raise NotFound(f"there is no database in {settings.store.data_dir}; --data-dir names another")
+            with existing_store(settings.store.url) as store:
+                store.check_schema()
                 stream.writelines(write_backup(store))
     _tell(f"{file}: {file.stat().st_size} bytes")
 
@@ -67,6 +74,11 @@ def restore(
         f"{file}: {rows['collections']} collections, {rows['documents']} documents,"
         f" {rows['table_versions']} versions of tables"
     )
+
+
+def _open_private(file: Path) -> IO[bytes]:
+    """A file for its owner alone: a backup has all texts, and keys as hashes."""
+    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 
 def _restore_here(file: Path, config: Path | None, data_dir: Path | None, database_url: str | None) -> dict[str, int]:

@@ -56,16 +56,22 @@ class FileImport:
             document = json.loads(line.content or b"")
             self._present[document["id"]] = _state_of(document)
         self._unseen = set(self._present)
-        self._unchanged = self._sent = 0
+        self._unchanged = self._sent = self._rows = 0
         self._unreadable: list[tuple[int, str]] = []
         self.rejected = 0
 
     def add(self, path: Path) -> None:
-        """Add the documents of a file, and tell what was done, and of each line that was rejected."""
-        self._unchanged, self._sent, self._unreadable = 0, 0, []
+        """Add the documents of a file, and tell what was done, and of each line that was rejected.
+
+        Raises:
+            InvalidRequest: the file holds none at all, as after an export that failed.
+        """
+        self._unchanged, self._sent, self._unreadable, self._rows = 0, 0, [], 0
         format = self._format or document_format(path) or "ndjson"
         changed = self._changed_lines(path, format)
         first = next(changed, None)
+        if not self._rows:
+            raise InvalidRequest(f"{path}: the file holds no documents")
         imported = Imported(0, 0, [], 0)
         if first is not None and format == WHOLE:
             for _ in changed:
@@ -109,6 +115,7 @@ class FileImport:
         parts = show_progress(file_parts(path), f"importing {path.name}", None)
         sent = 0
         for row in read_rows(unpack(parts), format, self._mapping, RowLimits()):
+            self._rows += 1
             if row.content is None:
                 self._unreadable.append((row.line, row.reason))
                 continue

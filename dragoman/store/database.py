@@ -116,6 +116,18 @@ class Store:
             session.merge(ServiceInstance(id=1, instance_id=claim.instance_id, name=claim.name, since=now()))
         claim.recorded = True
 
+    def check_schema(self) -> None:
+        """
+        Raises:
+            Unavailable: the database cannot be read, or has not the schema of this version.
+        """
+        try:
+            revision = self.rows(select(_VERSION.c.version_num), {})
+        except DBAPIError as fault:
+            raise Unavailable(f"the database cannot be read: {_first_line(fault)}") from fault
+        if [row.version_num for row in revision] != [HEAD]:
+            raise Unavailable("the database has the schema of another version of Dragoman: start this one on it once")
+
     def migrate(self) -> None:
         """Migrate the database to the current schema; safe when several processes start at once.
 

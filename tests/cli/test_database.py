@@ -52,6 +52,40 @@ def test_an_import_goes_on_and_syncs(command: Command, tmp_path: Path) -> None:
     assert told(again) == (0, f"{tmp_path / 'out.jsonl'}: 0 documents, 0 of them replaced, 2 unchanged")
 
 
+def test_an_empty_file_is_an_error_and_deletes_nothing(command: Command, tmp_path: Path) -> None:
+    command("collection", "create", "news", "--language", "de")
+    good = tmp_path / "good.tsv"
+    good.write_text("id\ttext\n1\tHund\n2\tWal\n3\tTal\n", encoding="utf-8")
+    command("documents", "import", good, "--collection", "news")
+    empty = {
+        "zero.ndjson": "",
+        "header.csv": "id,text\n",
+        "array.json": "[]",
+        "swallowed.tsv": 'id\ttext\n1\t"x\n2\ty"\n',
+    }
+    for name, text in empty.items():
+        file = tmp_path / name
+        file.write_text(text, encoding="utf-8")
+        done = command("documents", "import", file, "--collection", "news", "--sync", "--yes")
+        assert done.returncode != 0, done.stderr
+    out = tmp_path / "out.jsonl"
+    command("documents", "export", "--collection", "news", "--output", out)
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_a_backup_reads_a_database_that_is_there_and_nobody_else_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    file = tmp_path / "backup.gz"
+    file.write_bytes(b"a good one")
+    refused = dragoman("backup", file, "--data-dir", tmp_path / "empty")
+    assert refused.returncode != 0 and "there is no database" in refused.stderr
+    assert file.read_bytes() == b"a good one" and not list((tmp_path / "empty").iterdir())
+    dragoman("collection", "create", "news", "--language", "de", "--data-dir", tmp_path / "data")
+    done = dragoman("backup", file, "--data-dir", tmp_path / "data")
+    assert done.returncode == 0, done.stderr
+    assert file.stat().st_mode & 0o077 == 0
+
+
 def test_collections_and_documents_from_the_command_line(command: Command, tmp_path: Path) -> None:
     made = command("collection", "create", "news", "--language", "de", "--description", "some")
     assert told(made) == (0, "news: a collection in de")

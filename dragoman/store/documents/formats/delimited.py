@@ -24,11 +24,13 @@ def read_delimited(
 ) -> Iterator[Row]:
     """The rows of a table that begins with ``head``; without ``separator`` the header shows it.
 
-    A row with another number of cells than the header is rejected, but for empty ones at its end.
+    A row with another number of cells than the header is rejected, but for empty ones at its end. In TSV a cell with
+    tabs and further lines is as well: the quote that begins it mostly is a character.
 
     Raises (while iterating):
         InvalidRequest: it is no text, or its header lacks a column.
     """
+    tabs = separator == "\t"
     encoding = _UTF16.get(head[:2], Encoding("UTF-8", "utf-8"))
     table_limits = Limits(line_bytes=limits.row_bytes, record_lines=limits.row_bytes)
     csv.field_size_limit(max(csv.field_size_limit(), limits.row_bytes))
@@ -48,7 +50,7 @@ def read_delimited(
             raise InvalidRequest(f"the header: {header.reason}")
         columns = _name_columns(header, mapping)
         for record in cut:
-            yield _read_row(record, columns, limits)
+            yield _read_row(record, columns, limits, tabs=tabs)
     except TableFormatError as fault:
         raise InvalidRequest(fault.reason) from fault
 
@@ -82,10 +84,12 @@ def _name_columns(header: Record, mapping: FieldMapping) -> list[str]:
     return columns
 
 
-def _read_row(record: Record | Rejection, columns: list[str], limits: RowLimits) -> Row:
+def _read_row(record: Record | Rejection, columns: list[str], limits: RowLimits, *, tabs: bool) -> Row:
     if isinstance(record, Rejection):
         return Row(record.line, None, record.reason)
     cells = record.cells
+    if tabs and any("\t" in cell and "\n" in cell for cell in cells):
+        return Row(record.line, None, "a quote begins a cell that would take in tabs and further lines")
     if len(cells) < len(columns) or any(cells[len(columns) :]):
         return Row(record.line, None, f"has {len(cells)} cells, and the header {len(columns)}")
     return write_row(record.line, dict(zip(columns, cells, strict=False)), limits)
