@@ -65,6 +65,9 @@ Name = Literal[
 ]
 
 
+_IDS_LISTED = 1_000
+
+
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
     """A call: its name, its fields named as in HTTP, a body that is streamed, and how to read the answer.
@@ -326,6 +329,16 @@ def list_documents(
 ) -> Call[DocumentPage]:
     fields = {"cursor": cursor, "limit": limit, "filter": _filter_parameter(filter)}
     return Call("list_documents", {"name": name}, fields, read=lambda answer: read(DocumentPage, answer))
+
+
+def list_ids(name: str, cursor: str | None = None) -> Call[tuple[list[str], str | None]]:
+    """A page of ids, and the cursor of the next one."""
+    fields = {"cursor": cursor, "limit": _IDS_LISTED, "fields": "id"}
+    return Call("list_documents", {"name": name}, fields, read=_read_ids)
+
+
+def _read_ids(answer: Mapping[str, Any]) -> tuple[list[str], str | None]:
+    return [document["id"] for document in answer["documents"]], answer.get("next")
 
 
 def export_documents(name: str, filter: Mapping[str, Any] | None = None) -> Call[Iterator[bytes]]:
