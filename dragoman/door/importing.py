@@ -47,7 +47,7 @@ class _State(NamedTuple):
 class _Line(NamedTuple):
     """A row of a file: the document that it makes, or what is sent as it is to be told why it makes none."""
 
-    number: int
+    line_number: int
     document: dict[str, Any] | None
     content: bytes = b""
 
@@ -160,8 +160,8 @@ class FileImport:
                     continue
                 self._sent += 1
                 content = line.content if line.document is None else json.dumps(line.document).encode()
-                yield b"\n" * max(line.number - sent - 1, 0) + content + b"\n"
-                sent = max(line.number, sent + 1)
+                yield b"\n" * max(line.line_number - sent - 1, 0) + content + b"\n"
+                sent = max(line.line_number, sent + 1)
 
     def _read_lines(self, rows: Iterable[Row], format: str) -> Iterator[_Line]:
         for row in rows:

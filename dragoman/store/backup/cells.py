@@ -40,7 +40,7 @@ def _find_reader(column: Column[Any]) -> Reader:
         case Boolean():
             return _read_boolean
         case Integer():
-            return _bounded(63 if isinstance(column.type, BigInteger) else 31)
+            return _make_integer_reader(63 if isinstance(column.type, BigInteger) else 31)
         case Float():
             return _read_number
         case LargeBinary():
@@ -48,7 +48,7 @@ def _find_reader(column: Column[Any]) -> Reader:
         case Instant() | DateTime():
             return _read_instant
         case JSON():
-            return _shaped(str(column))
+            return _make_json_reader(str(column))
     return _read_folder_name if str(column) == "collections.uid" else _read_text
 
 
@@ -58,7 +58,7 @@ def _read_boolean(cell: Any) -> bool:
     return cell
 
 
-def _bounded(bits: int) -> Reader:
+def _make_integer_reader(bits: int) -> Reader:
     def read(cell: Any) -> int:
         if type(cell) is not int or not -(1 << bits) <= cell < 1 << bits:
             raise ValueError(f"is no integer of {bits + 1} bits")
@@ -68,9 +68,9 @@ def _bounded(bits: int) -> Reader:
 
 
 def _read_number(cell: Any) -> float:
-    if type(cell) not in (int, float) or not math.isfinite(number := float(cell)):
+    if type(cell) not in (int, float) or not math.isfinite(double := float(cell)):
         raise ValueError("is no number")
-    return number
+    return double
 
 
 def _read_bytes(cell: Any) -> bytes:
@@ -105,7 +105,7 @@ def _read_folder_name(cell: Any) -> str:
     return cell
 
 
-def _shaped(column: str) -> Reader:
+def _make_json_reader(column: str) -> Reader:
     """JSON, of the shape that the model has for a column; any where it is a column of an earlier schema alone."""
     shape = _SHAPES.get(column)
 

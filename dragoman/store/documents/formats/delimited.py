@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.lexicon.formats.detection import separators
@@ -51,7 +51,8 @@ def read_delimited(
             raise InvalidRequest(f"the header: {first.reason}")
         separator = separator or _detect_separator(first[1], mapping)
         cut = records(chain([first], numbered), separator, table_limits)
-        header = next(islice(cut, 1))
+        if (header := next(cut, None)) is None:
+            return
         if isinstance(header, Rejection):
             raise InvalidRequest(f"the header: {header.reason}")
         columns = _name_columns(header, mapping)

@@ -211,13 +211,13 @@ def _inner_type(kind: Any, name: str) -> Any:
     return kind.item_type if types.is_map(kind) else kind.field(name).type
 
 
-def _narrow(number: float, kind: Any) -> float:
+def _narrow(wide: float, kind: Any) -> float:
     """The shortest number that is the same one in the type it has: 0.1 of 32 bits is not 0.10000000149."""
     from pyarrow import types
 
     if types.is_float32(kind):
-        return float(str(np.float32(number)))
-    return float(str(np.float16(number))) if types.is_float16(kind) else number
+        return float(str(np.float32(wide)))
+    return float(str(np.float16(wide))) if types.is_float16(kind) else wide
 
 
 def _to_number(decimal: Decimal) -> int | float:

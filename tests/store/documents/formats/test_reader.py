@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import InvalidRequest, TooLarge, UnsupportedMedia
@@ -69,6 +69,7 @@ def _without_white_lines(documents):
 
 
 @given(st.binary(max_size=300), st.sampled_from(["csv", "tsv", "trec", "json", "ndjson"]))
+@example(b"\x1c", "tsv")  # white space of text that is none of bytes
 def test_any_bytes_are_read_or_refused(body, format):
     try:
         read(b"id,text\n" + body if format == "csv" else body, format)
