@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.door.results import Degraded, Highlight, Query, Translation
+from dragoman.door.results import Degraded, Highlight, Query, TableUsed, Translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +198,8 @@ class GlossTranslation:
     """P(translation | word)"""
     table: str
     version: int
+    by_way_of: list[TableUsed] = field(default_factory=list)
+    """Where two tables in a row have it, those from the document's language to a third one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from dragoman.engine.query.response import QueryRead
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.service import Search
+from dragoman.engine.search.shown.glosses import no_gloss
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 
@@ -126,6 +127,8 @@ class QuestionAnswering:
         )
         with self._reading([text], cancelled):
             work.fill(response, self._question(request, language, snapshot), [text], cancelled)
+        if request.gloss and text.language != language and snapshot.view(text.language, language) is None:
+            degraded.append(no_gloss(text.language, language, snapshot))
         self._metrics.count_degraded(degraded)
         return response
 

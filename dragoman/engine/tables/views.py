@@ -74,6 +74,13 @@ class PivotView:
     glossaries: frozenset[int]
     direct: int
     """The number of members of the direct view; they come first."""
+    second: int
+    """The place of the first member of the second view; those of the first view come before it."""
+
+    @property
+    def between(self) -> tuple[ActiveVersion, ...]:
+        """The tables from the source language to the third one."""
+        return self.members[self.direct : self.second]
 
 
 class Pivots:
@@ -104,15 +111,27 @@ class Pivots:
                 del self._pivots[key]
 
 
+def source_tables(view: View | PivotView) -> Sequence[Table]:
+    """The tables that have the terms of the source language of a view, folded."""
+    surface = view.surface
+    return surface.source_tables if isinstance(surface, Pivot | Fallback) else (surface,)
+
+
+def target_tables(view: View | PivotView) -> Sequence[Table]:
+    """The tables that have the terms of the target language of a view, folded."""
+    surface = view.surface
+    return surface.target_tables if isinstance(surface, Pivot | Fallback) else (surface,)
+
+
 def _compose_pivot(direct: View | None, first: View, second: View, cache: Composed) -> PivotView:
     before = () if direct is None else direct.members
     offset = len(before) + len(first.members)
     surface, analysed = (Pivot(*two, offset, cache) for two in zip(_sides(first), _sides(second), strict=True))
     members = (*before, *first.members, *second.members)
     if direct is None:
-        return PivotView(members, surface, analysed, frozenset(), 0)
+        return PivotView(members, surface, analysed, frozenset(), 0, offset)
     backed = Fallback(direct.surface, surface), Fallback(direct.analysed, analysed)
-    return PivotView(members, *backed, direct.glossaries, len(before))
+    return PivotView(members, *backed, direct.glossaries, len(before), offset)
 
 
 def _sides(view: View) -> tuple[Table, Table]:

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from dragoman.engine.core.answer import as_json
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.limits import NAMES
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.query.readers import readers_of
@@ -43,6 +44,8 @@ async def suggest(
     """
     identifier = request_id(request)
     names = None if collections is None else [name for part in collections for name in part.split(",") if name]
+    if names is not None and not names:
+        raise InvalidRequest("collections: no name is given; leave it out to ask all of them")
     readers = readers_of(None, settings.search.readers, request.headers.get("accept-language"))
     threads: Threads = request.app.state.threads
 
