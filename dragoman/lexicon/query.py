@@ -171,8 +171,8 @@ def psq(
     the table) is one query term, with all of its words. Entries of other phrases were distributed over their words when
     the table was analysed. If ``joined``, phrases of all tables are terms as well, beside their words (for a language
     that writes most words as several). A term without an entry is marked ``oov`` and searched by its identical string,
-    and where documents lack that by what another spelling is translated to; by sound if there is none. Words for which ``aside``
-    is true are left out, unless the query has no others.
+    and where documents lack that by what another spelling is translated to; by sound if there is none. Words for which
+    ``aside`` is true are left out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
     they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the

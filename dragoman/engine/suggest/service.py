@@ -122,7 +122,7 @@ class Suggest:
         return term if view is None else self._registry.written.of_source(view, source, term)
 
     def _is_spelt(self, snapshot: Snapshot, source: str, word: str, unfinished: bool) -> bool:
-        """Whether a word needs no other spelling: a table has it, or its index term, or it is likely a word all the same.
+        """Whether a word needs no other spelling: a table has it or its index term, or it is likely a word.
 
         If more of it may be typed, also if a term begins so.
         """

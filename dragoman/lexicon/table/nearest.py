@@ -21,8 +21,8 @@ Characters = NDArray[np.uint32]
 _BLOCK = 8_192
 """Candidates that are compared at a time; what is computed for them fits into a processor's cache."""
 _SHORT, _LONG = 5, 10
-"""From so many letters on one edit is looked for, and two. With 4 and 8, twice as many real words that a table lacks were
-taken for others (:mod:`dragoman.engine.query.spelling` says on which words they were chosen)."""
+"""From so many letters on one edit is looked for, and two. With 4 and 8, twice as many real words that a table lacks
+were taken for others (:mod:`dragoman.engine.query.spelling` says on which words they were chosen)."""
 _LONGEST = 40
 """Longer words are no words that were misspelt."""
 

@@ -1,4 +1,4 @@
-"""Letters that are typed without their marks although folding keeps these: ``ł`` as ``l``, Vietnamese ``ằ`` as ``a``."""
+"""Letters that are typed without marks that folding keeps: ``ł`` as ``l``, Vietnamese ``ằ`` as ``a``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ from functools import lru_cache
 
 from dragoman.lexicon.text.tokens import fold
 
-__all__ = ["plain_letter", "written_letters"]
+__all__ = ["plain_letter", "plain_text", "written_letters"]
 
 _STROKES = {"ł": "l", "đ": "d", "ð": "d", "ø": "o", "ħ": "h", "ŧ": "t", "ı": "i", "þ": "th", "æ": "ae", "œ": "oe"}
 """Letters that Unicode does not decompose."""
 _LATIN = (*range(0x00DF, 0x0250), *range(0x1E00, 0x1F00))
+_MARKED = frozenset(map(chr, _LATIN))
 
 
 def plain_letter(letter: str) -> str:
     """A letter as it is typed without marks; any other character is what it was."""
     return _STROKES.get(letter) or unicodedata.normalize("NFD", letter)[0]
+
+
+def plain_text(text: str) -> str:
+    """A folded text as it is typed without marks of Latin letters."""
+    return (
+        text if text.isascii() else "".join([plain_letter(letter) if letter in _MARKED else letter for letter in text])
+    )
 
 
 @lru_cache(maxsize=256)
