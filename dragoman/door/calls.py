@@ -18,6 +18,7 @@ from dragoman.door.records import (
     PairTranslations,
     ReadDocument,
     Statistics,
+    Suggested,
     TableInfo,
     Term,
     Uploaded,
@@ -32,6 +33,7 @@ Name = Literal[
     "ask",
     "read",
     "lookup",
+    "suggest",
     "rank",
     "translate",
     "tag",
@@ -228,6 +230,15 @@ def read_document(collection: str, id: str, reader_language: str, options: Mappi
 def lookup(term: str, source: str, target: str) -> Call[PairTranslations]:
     fields = {"term": term, "source": source, "target": target}
     return Call("lookup", fields=fields, read=lambda answer: read(PairTranslations, answer))
+
+
+def suggest(typed: str, language: str | None, collections: Sequence[str] | None) -> Call[Suggested]:
+    fields: dict[str, Any] = {"q": typed}
+    if language is not None:
+        fields["language"] = language
+    if collections is not None:
+        fields["collections"] = list(collections)
+    return Call("suggest", fields=fields, read=lambda answer: read(Suggested, answer))
 
 
 def rank(query: str, documents: Iterable[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:

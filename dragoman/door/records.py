@@ -190,6 +190,34 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Completion:
+    """A title, or a term of a table with what was typed before it."""
+
+    text: str
+    kind: str
+    """``title`` or ``term``."""
+    translation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Another spelling of a word that no table has: the whole text with it, the word, and what it becomes."""
+
+    text: str
+    word: str
+    correction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """At most ten completions of what was typed, and other spellings."""
+
+    request_id: str
+    completions: list[Completion]
+    spelling: list[Correction]
+
+
+@dataclass(frozen=True, slots=True)
 class GlossTranslation:
     """A translation of a document's word, and the version of a table that has it."""
 

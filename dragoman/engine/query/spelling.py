@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dragoman.backbone.pretrained.e5_words import is_frequent_word
 from dragoman.deadline import check_each
+from dragoman.engine.query.frequent_words import is_frequent_word
 from dragoman.engine.query.sounds import MOST_WORDS
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import PivotView, View, source_tables

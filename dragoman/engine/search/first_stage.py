@@ -79,7 +79,10 @@ class FirstStage:
             for wish in check_each(retrieval.wishes):
                 reading = read_wish(wish, retrieval.query.language, language, *asked, sounds, holds)
                 if reading.literal and request.untranslated == "error":
-                    raise InvalidRequest(f"{wish.path}: {reading.literal[0]!r} has no translation into {language}")
+                    why = f"has no translation into {language}"
+                    if method == "none":
+                        why = f"is not translated into {language} by the method none, and untranslated is error"
+                    raise InvalidRequest(f"{wish.path}: {reading.literal[0]!r} {why}")
                 if reading.left_out:
                     reason = f"the {reading.left_out} least probable index terms in {language} were not looked for"
                     retrieval.truncated.append(f"{wish.path}: {wish.text!r}: {reason}")
