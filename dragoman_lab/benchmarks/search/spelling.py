@@ -58,9 +58,9 @@ def main() -> None:
         return
     languages = choose_languages(arguments.languages, "xquad_r")
     with tempfile.TemporaryDirectory() as folder, dragoman.open(folder, embed="on_demand") as database:
-        for number, file in enumerate(tables_of(arguments.data, languages, arguments.work, permissive=False)):
+        for place, file in enumerate(tables_of(arguments.data, languages, arguments.work, permissive=False)):
             fields = {"source": file.source, "target": file.target, "kind": file.kind, "weight": file.weight}
-            database.tables.add(f"table{number}", file.path, **fields)
+            database.tables.add(f"table{place}", file.path, **fields)
         for task in tasks(arguments.data, "xquad_r", languages, "sentence", "tune"):
             print(measure_task(database, task))  # noqa: T201
 
@@ -68,13 +68,13 @@ def main() -> None:
 def measure_words() -> str:
     """The shares of misspelt words that are corrected, rightly, and of words that are not to be."""
     rng = random.Random(1)
-    right = corrected = misspelt = wrong_known = known = wrong_unseen = unseen = 0
+    right = corrected = misspelt = wrong_listed = listed = wrong_unseen = unseen = 0
     for side in _sides():
         forms = {word: _form(side, word) for word in side.words}
         for word in rng.sample(side.words, min(_SAMPLE, len(side.words))):
             same = {other for other, form in forms.items() if form == forms[word]}
-            known += 1
-            wrong_known += _respell(side.table, word, same) is not None
+            listed += 1
+            wrong_listed += _respell(side.table, word, same) is not None
             typed = misspell(rng, word)
             if typed in side.table or _form(side, typed) == forms[word]:
                 continue
@@ -87,7 +87,8 @@ def measure_words() -> str:
             wrong_unseen += _respell(side.table, word) is not None
     return (
         f"misspelt words: {misspelt}; corrected rightly {right / misspelt:.3f}; of the corrections right"
-        f" {right / max(1, corrected):.3f}\nwords left out of their table: {known}; corrected {wrong_known / known:.3f}"
+        f" {right / max(1, corrected):.3f}\nwords left out of their table: {listed}; corrected"
+        f" {wrong_listed / listed:.3f}"
         f"\nwords of documents that no table has: {unseen}; corrected {wrong_unseen / unseen:.3f}"
     )
 
@@ -136,7 +137,7 @@ def _run(
             query, collections=[collection], query_language=language, method="psq", rerank=False, top_k=DEPTH
         )
         run[id] = {hit.id: hit.score for hit in results}
-        spelt += any("spelling" in one for term in results.translation.terms for one in term["translations"])
+        spelt += any("spelling" in shown for term in results.translation.terms for shown in term["translations"])
     return run, spelt
 
 
