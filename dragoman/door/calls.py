@@ -237,7 +237,7 @@ def suggest(typed: str, language: str | None, collections: Sequence[str] | None)
     if language is not None:
         fields["language"] = language
     if collections is not None:
-        fields["collections"] = list(collections)
+        fields["collections"] = ",".join(collections)
     return Call("suggest", fields=fields, read=lambda answer: read(Suggested, answer))
 
 

@@ -191,8 +191,9 @@ class Embedded:
         return _dump(pair_body(self._library.tables.browse.look_up_all(term, source, target)))
 
     def _suggest(self, call: Call[Any]) -> Any:
+        fields = {**call.fields, "collections": [call.fields["collections"]] if "collections" in call.fields else None}
         typed, language, collections = _read_fields(
-            *((kind, call.fields.get(name), "query", name) for name, kind in _SUGGESTED.items())
+            *((kind, fields.get(name), "query", name) for name, kind in _SUGGESTED.items())
         )
         readers = self._library.settings.search.readers
         suggested = self._library.suggest.suggest(

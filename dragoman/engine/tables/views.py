@@ -76,6 +76,8 @@ class PivotView:
     """The number of members of the direct view; they come first."""
     second: int
     """The place of the first member of the second view; those of the first view come before it."""
+    parts: tuple[View | None, View]
+    """The direct view, and the second one."""
 
     @property
     def between(self) -> tuple[ActiveVersion, ...]:
@@ -111,6 +113,14 @@ class Pivots:
                 del self._pivots[key]
 
 
+def view_of(view: View | PivotView, origin: int) -> View:
+    """The view of one pair of languages whose table has the word of the target language in an entry of this origin."""
+    if isinstance(view, View):
+        return view
+    direct, second = view.parts
+    return direct if direct is not None and origin < view.direct else second
+
+
 def source_tables(view: View | PivotView) -> Sequence[Table]:
     """The tables that have the terms of the source language of a view, folded."""
     surface = view.surface
@@ -129,9 +139,9 @@ def _compose_pivot(direct: View | None, first: View, second: View, cache: Compos
     surface, analysed = (Pivot(*two, offset, cache) for two in zip(_sides(first), _sides(second), strict=True))
     members = (*before, *first.members, *second.members)
     if direct is None:
-        return PivotView(members, surface, analysed, frozenset(), 0, offset)
+        return PivotView(members, surface, analysed, frozenset(), 0, offset, (None, second))
     backed = Fallback(direct.surface, surface), Fallback(direct.analysed, analysed)
-    return PivotView(members, *backed, direct.glossaries, len(before), offset)
+    return PivotView(members, *backed, direct.glossaries, len(before), offset, (direct, second))
 
 
 def _sides(view: View) -> tuple[Table, Table]:

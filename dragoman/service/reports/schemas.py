@@ -75,7 +75,10 @@ class EventBody(Body):
             id = described.get("object_id") if isinstance(described, dict) else None
             if not isinstance(id, str | int) or isinstance(id, bool) or not str(id).strip() or len(str(id)) > _ID:
                 raise ValueError("object_id: it is missing, and event_attributes.object.object_id is no id either")
-            self.object_id = check_text(str(id))
+            try:
+                self.object_id = check_text(str(id))
+            except ValueError as fault:
+                raise ValueError(f"event_attributes.object.object_id: {fault}") from fault
         return self
 
     def as_event(self) -> EventMade:

@@ -64,7 +64,8 @@ def test_required_words_count_and_those_of_chosen_tables_do_not(client: httpx.Cl
     chosen = {**body, "query": "volcano Blorptex", "tables": ["s_en_de"]}
     client.post("/v1/search", json=chosen).raise_for_status()
     line = {"custom_id": "1", "query": "volcano Qwyzzle", "query_language": "en", "collections": ["s_de"]}
-    job = client.post("/v1/jobs", params={"type": "search"}, content=json.dumps(line)).raise_for_status().json()
+    job = client.post("/v1/jobs", params={"type": "search"}, content=json.dumps(line), headers=search_corpus.NDJSON)
+    job = job.raise_for_status().json()
     wait_for(lambda: client.get(f"/v1/jobs/{job['id']}").json()["status"] == "completed")
     word = report(client, "vocabulary", "word", "qwyzzle")
     assert word is not None and word["kinds"] == {"search": 1, "job": 1}

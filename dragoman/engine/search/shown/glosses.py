@@ -12,7 +12,7 @@ from dragoman.engine.query.description import why_untranslated
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.response import Gloss, Snippet, TextField
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.engine.tables.views import ActiveVersion, PivotView, View, source_tables, target_tables
+from dragoman.engine.tables.views import ActiveVersion, PivotView, View, source_tables, target_tables, view_of
 from dragoman.engine.tables.written_terms import WrittenTerms
 from dragoman.indexes.analysis.languages import analyser
 from dragoman.lexicon.phrases import units
@@ -144,7 +144,7 @@ class Glosses:
         translations: dict[str, WordTranslation] = {}
         for entry in entries:
             form, version = forms.get(entry.term), view.members[entry.origin]
-            term = self._write(form, language, view) if form else self._any_word(entry.term, version, view)
+            term = self._write(form, language, view) if form else self._any_word(entry, version, view)
             between = view.between if isinstance(view, PivotView) and entry.origin >= view.direct else ()
             translations.setdefault(term, WordTranslation(term, entry.p_forward, version, between))
         return list(translations.values())
@@ -175,12 +175,19 @@ class Glosses:
         tokens = self._analysis(self._language).tokens(written)
         return next((written[token.start : token.end] for token in tokens if token.word == form.word), form.word)
 
-    def _any_word(self, term: str, version: ActiveVersion, view: View | PivotView) -> str:
+    def _any_word(self, entry: Entry, version: ActiveVersion, view: View | PivotView) -> str:
         """An index term as any words of the tables that have its parts as theirs."""
         analysis = self._analysis(self._language)
         vocabularies = [table.targets for table in target_tables(view)]
-        words = [min(_forms(vocabularies, analysis, part), key=len, default=part) for part in term.split(" ")]
-        return " ".join(self._written.of_term(version, self._language, word) for word in words)
+        words = [min(_forms(vocabularies, analysis, part), key=len, default="") for part in entry.term.split(" ")]
+        if all(words):
+            return " ".join(self._written.of_term(version, self._language, word) for word in words)
+        last = view_of(view, entry.origin)  # a stem may begin otherwise: French "arroser", "aros"
+        source, sources = last.surface.source, [last.surface.sources]
+        between = last.analysed.inverse().translations(entry.term, best=BEST)
+        words = [word for other in between for word in _forms(sources, self._analysis(source), other.term)]
+        form = self._forms_of(words, last).get(entry.term)
+        return self._write(form, source, last) if form else entry.term
 
 
 def no_gloss(language: str, reader: str, snapshot: Snapshot) -> Degraded:
