@@ -50,4 +50,3 @@ def _is_in_other_letters(text: str, language: str) -> bool:
     if len(letters) < 2 * _FEW:
         return False
     return latin * 10 > 9 * len(letters) if language in _NOT_LATIN else latin * 2 < len(letters) and language in _LATIN
-

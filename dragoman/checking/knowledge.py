@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -43,6 +43,10 @@ class Knowledge:
     """A word in Latin letters; without it names are compared within one script alone."""
     encode: Encode | None = None
     """Without it the meaning is not checked, and no sentence is better than a draft."""
+
+    def with_encoder(self, encode: Encode) -> Knowledge:
+        """The same with an encoder."""
+        return replace(self, encode=encode)
 
     def invert(self) -> Knowledge:
         """The same for a translation in the other direction."""
