@@ -39,7 +39,7 @@ def fit_logistic(examples: Sequence[Labelled], least_right: float) -> dict[str, 
     judged by weights that were fitted on the others.
     """
     features = np.stack([example.features for example in examples])
-    labels = np.array([LABELS.index(example.label) for example in examples])  # type: ignore[arg-type]
+    labels = np.array([LABELS.index(example.label) for example in examples])
     articles = np.array([example.article for example in examples])
     unseen = np.empty((len(examples), len(LABELS)))
     for article in sorted(set(articles)):
@@ -57,7 +57,7 @@ def fit_logistic(examples: Sequence[Labelled], least_right: float) -> dict[str, 
 
 def threshold(probabilities: NDArray[np.float64], labels: NDArray[np.int64], label: str, least_right: float) -> float:
     """The least probability of a label, the likelier one of true and false, from which on enough are right."""
-    place = LABELS.index(label)  # type: ignore[arg-type]
+    place = LABELS.index(label)
     likelier = probabilities[:, :2].argmax(1) == place
     scores, right = probabilities[likelier, place], labels[likelier] == place
     order = np.argsort(-scores, kind="stable")

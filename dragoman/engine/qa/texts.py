@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dragoman.engine.models.reading import ReadText
 from dragoman.engine.qa.response import AnswerDocument
@@ -30,7 +30,7 @@ class Question:
     text: str
     language: str
     glosses: Glosses | None
-    snapshot: Snapshot = field(default_factory=Snapshot)
+    snapshot: Snapshot
     """The tables by which its words are compared with those of texts."""
     glosses_all: bool = False
     """Whether texts in the question's language have glosses too, which are empty, and so have those without tables."""

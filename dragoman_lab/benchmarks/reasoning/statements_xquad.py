@@ -3,7 +3,7 @@
     python -m dragoman_lab.benchmarks.reasoning.statements_xquad --data DATA --split tune --fit
     python -m dragoman_lab.benchmarks.reasoning.statements_xquad --data DATA --split test
 
-Statements are made by `dragoman_lab/reasoning/xquad_statements.py`, in eleven languages, half of them with the text in
+Statements are made by `dragoman_lab/evaluation/xquad_statements.py`, in eleven languages, half of them with the text in
 another language, English one of both. They are judged as `POST /v1/qa` judges a `statement` by a `context`, with the
 dictionaries of English and each language that `benchmarks/retrieval/first_stage.py` makes in the work folder; nothing
 is trained. `labelled` is the share that is called true or false, `right` the share of those that are so, and `recall`
@@ -38,8 +38,8 @@ from dragoman.service.tables.schemas import UploadParameters
 from dragoman.store.library import Library
 from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
 from dragoman_lab.evaluation.serving import TableFile
+from dragoman_lab.evaluation.xquad_statements import LANGUAGES, XquadStatement, read_statements
 from dragoman_lab.reasoning.judgements import Labelled, fit_logistic, fit_rules
-from dragoman_lab.reasoning.xquad_statements import LANGUAGES, XquadStatement, read_statements
 
 FOLDER = WEIGHTS / "judge"
 Record = dict[str, Any]

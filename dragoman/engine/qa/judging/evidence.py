@@ -102,7 +102,9 @@ def describe(
     similar = similarities(statement, encoded, chosen.encoded.states)
     near_similar = similarities(statement, encoded, np.concatenate([candidate.encoded.states for candidate in near]))
     linked = np.array(by.links(statement, chosen.sentence), bool)
-    near_linked = np.array([by.links(statement, candidate.sentence) for candidate in near], bool).any(0)
+    near_linked = np.array(
+        [any(of) for of in zip(*(by.links(statement, each.sentence) for each in near), strict=True)], bool
+    )
     back = by.links(chosen.sentence, statement)
     missing = _missing(statement, [chosen])
     ordered = np.sort(similar[~np.isnan(similar)])
