@@ -19,7 +19,8 @@ class QaQuery:
     question_language: str | None = None
     context_language: str | None = None
     reader_languages: Sequence[str] | None = None
-    gloss: bool = False
+    gloss: bool | None = None
+    """None: answers in another language than the question have glosses, where tables have their words."""
     translate: bool = False
     """Whether the sentences of answers are translated into the question's language."""
 
