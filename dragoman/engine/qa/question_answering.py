@@ -126,6 +126,8 @@ class QuestionAnswering:
         )
         with self._reading([text], cancelled):
             work.fill(response, self._question(request, language, snapshot), [text], cancelled)
+        if isinstance(response, QaResponse):
+            response.judge_answers()
         self._metrics.count_degraded(degraded)
         return response
 
@@ -157,6 +159,8 @@ class QuestionAnswering:
             _note_unlearned(languages, reader, response.degraded)
             with self._reading(texts, cancelled):
                 work.fill(response, self._question(request, retrieval.query.language, snapshot), texts, cancelled)
+            if isinstance(response, QaResponse):
+                response.judge_answers(retrieval.verdict)
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
