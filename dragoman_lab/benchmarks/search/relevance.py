@@ -3,7 +3,7 @@
     python -m dragoman_lab.benchmarks.search.relevance --data DATA --work runs/relevance --split tune
 
 XQuAD-R's questions of a part over sentences and paragraphs, in the pairs that relevance was fitted to; with
-``--split test`` also sets that nothing was fitted to. Searches run in this process, with tables that are trained on
+``--others`` also sets that nothing was fitted to. Searches run in this process, with tables that are trained on
 parallel text with permissive licences and kept in the work folder, as the signals of hits are.
 
 - ECE: the expected calibration error in ten bins of equal mass, of first hits and of those of ranks 2 to 10; beside it
@@ -24,11 +24,26 @@ import numpy as np
 
 from dragoman.engine.search.relevance.judging import load_fitted, probabilities
 from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
+from dragoman_lab.benchmarks.search.relevance_fit import UNITS, best_of
+from dragoman_lab.benchmarks.search.relevance_judged import (
+    METHODS,
+    RERANKED,
+    Asked,
+    Floats,
+    Hits,
+    Searcher,
+    is_removed,
+    open_searcher,
+)
+from dragoman_lab.benchmarks.search.relevance_measures import (
+    brier,
+    brier_of_base_rate,
+    calibration_error,
+    chance_error,
+    share,
+)
+from dragoman_lab.benchmarks.search.relevance_tasks import LANGUAGES, Task, nonsense_task, other_tasks, xquad_tasks
 from dragoman_lab.evaluation.benchmark import Split
-from dragoman_lab.relevance.fit import UNITS, best_of
-from dragoman_lab.relevance.judged import METHODS, RERANKED, Asked, Floats, Hits, Searcher, is_removed, open_searcher
-from dragoman_lab.relevance.measures import brier, brier_of_base_rate, calibration_error, chance_error, share
-from dragoman_lab.relevance.tasks import LANGUAGES, Task, nonsense_task, other_tasks, xquad_tasks
 
 DOCUMENTS = 1_500
 """Of a set that nothing was fitted to, so that its embeddings are made in minutes."""
@@ -112,35 +127,44 @@ def ask_tasks(searcher: Searcher, tasks: Iterable[Task], questions: int, reranke
     for task in tasks:
         for way in METHODS:
             asked += searcher.ask(task, way, questions)
-        if task.is_reranked:
+        if task.is_reranked and reranked:
             for way in RERANKED:
                 asked += searcher.ask(task, way, reranked)
     return asked
 
 
 def report(
-    searcher: Searcher, data: Path, split: Split, languages: tuple[str, ...], questions: int, reranked: int
+    searcher: Searcher,
+    data: Path,
+    split: Split,
+    languages: tuple[str, ...],
+    units: Sequence[str],
+    questions: int,
+    reranked: int,
 ) -> str:
     """All tables as Markdown."""
     lines: list[str] = []
-    for unit in UNITS:
+    for unit in units:
         asked = ask_tasks(searcher, xquad_tasks(data, split, unit, languages), questions, reranked)
         lines += table(f"XQuAD-R, {unit}s, {split}, by method", grouped(asked, lambda question: question.way))
         for way in ("psq", "dense", "hybrid"):
             of_way = [question for question in asked if question.way == way]
             lines += table(f"XQuAD-R, {unit}s, {split}, {way}, by pair", grouped(of_way, pair_of))
-    if split == "test":
-        others = ask_tasks(searcher, other_tasks(data, DOCUMENTS), questions, reranked)
-        by_set = grouped(others, lambda question: f"{question.task}, {question.way}")
-        lines += table("Sets that nothing was fitted to", by_set)
     said: dict[str, list[str]] = {}
-    for task in xquad_tasks(data, split, UNITS[0], languages):
+    for task in xquad_tasks(data, split, units[0], languages):
         for way in METHODS:
             labels = [label(question.hits) for question in searcher.ask(nonsense_task(task), way, questions // 6)]
             said.setdefault(way.name, []).extend(labels)
     lines += ["### Random letters", "", "| | queries | none | good |", "|---|---|---|---|"]
     lines += [f"| {way} | {len(of)} | {share(of, 'none'):.0%} | {share(of, 'good'):.0%} |" for way, of in said.items()]
     return "\n".join(lines) + "\n"
+
+
+def report_others(searcher: Searcher, data: Path, questions: int) -> str:
+    """The table of the sets that nothing was fitted to."""
+    asked = ask_tasks(searcher, other_tasks(data, DOCUMENTS), questions, 0)
+    rows = grouped(asked, lambda question: f"{question.task}, {question.way}")
+    return "\n".join(table("Sets that nothing was fitted to", rows))
 
 
 def main() -> None:
@@ -150,18 +174,23 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps tables, collections and signals")
     parser.add_argument("--split", choices=("tune", "test"), default="tune")
     parser.add_argument("--languages", default=",".join(LANGUAGES))
+    parser.add_argument("--units", default=",".join(UNITS))
+    parser.add_argument("--others", action="store_true", help="also sets that nothing was fitted to")
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
-    parser.add_argument("--reranked", type=int, default=30, help="of each pair and unit, with reranking")
+    parser.add_argument("--reranked", type=int, default=30, help="of each pair and unit, with reranking; 0: none")
     arguments = parser.parse_args()
     languages = tuple(arguments.languages.split(","))
-    translated = [*languages, "sw"] if arguments.split == "test" else languages
+    translated = [*languages, "sw"] if arguments.others else languages
     tables = [
         make_tables(arguments.data, language, arguments.work / "tables", permissive=True)[0]
         for language in translated
         if language != "en"
     ]
+    asked = arguments.split, languages, arguments.units.split(","), arguments.questions, arguments.reranked
     with open_searcher(arguments.work, tables) as searcher:
-        text = report(searcher, arguments.data, arguments.split, languages, arguments.questions, arguments.reranked)
+        text = report(searcher, arguments.data, *asked)
+        if arguments.others:
+            text += report_others(searcher, arguments.data, arguments.questions)
     (arguments.work / f"{arguments.split}.md").write_text(text, encoding="utf-8")
     print(text)  # noqa: T201
 

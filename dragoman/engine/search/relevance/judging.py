@@ -1,7 +1,7 @@
 """The relevance of hits, a calibrated probability, and whether anything was found: logistic functions of few signals.
 
-The coefficients are fitted by ``python -m dragoman_lab.relevance.fit`` to judged questions in eleven languages, for
-each set of signals that a search may have. Neither depends on the page, nor on how many hits are asked for.
+The coefficients are fitted by ``python -m dragoman_lab.benchmarks.search.relevance_fit`` to judged questions in eleven
+languages, for each set of signals that a search may have. Neither depends on the page, nor on how many hits are asked.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from dragoman.engine.search.request import Method, RerankOptions, SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.store.tables.service import Upload
+from dragoman_lab.benchmarks.search.relevance_tasks import Task
 from dragoman_lab.evaluation.benchmark import Benchmark, json_lines
 from dragoman_lab.evaluation.serving import TableFile
-from dragoman_lab.relevance.tasks import Task
 
 Floats = NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Fits the relevance of hits to XQuAD-R's tuning questions.
 
-    python -m dragoman_lab.relevance.fit --data DATA --work runs/relevance
+    python -m dragoman_lab.benchmarks.search.relevance_fit --data DATA --work runs/relevance
 
 Asks tuning questions over sentences and paragraphs in eleven languages: from and to English, within each language and
 in a few other pairs. Also asked are the answers of the questions, as queries of few words, and random letters. For each
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from dragoman.engine.search.relevance.judging import FITTED, probabilities
 from dragoman.engine.search.relevance.signals import SIGNALS
 from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
-from dragoman_lab.relevance.judged import METHODS, RERANKED, Asked, Hits, Searcher, open_searcher
-from dragoman_lab.relevance.tasks import LANGUAGES, nonsense_task, short_task, xquad_tasks
+from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Hits, Searcher, open_searcher
+from dragoman_lab.benchmarks.search.relevance_tasks import LANGUAGES, nonsense_task, short_task, xquad_tasks
 
 Floats = NDArray[np.float64]
 UNITS = ("sentence", "paragraph")
@@ -194,10 +194,12 @@ def fit(asked: Sequence[Asked]) -> dict[str, Any]:
     }
 
 
-def ask_all(searcher: Searcher, data: Path, languages: tuple[str, ...], questions: int) -> list[Asked]:
+def ask_all(
+    searcher: Searcher, data: Path, languages: tuple[str, ...], units: Sequence[str], questions: int
+) -> list[Asked]:
     """All examples: questions, answers as queries, and random letters."""
     asked: list[Asked] = []
-    for unit in UNITS:
+    for unit in units:
         for task in xquad_tasks(data, "tune", unit, languages):
             for way in METHODS:
                 asked += searcher.ask(task, way, questions)
@@ -216,6 +218,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps tables, collections and signals")
     parser.add_argument("--languages", default=",".join(LANGUAGES))
+    parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
     arguments = parser.parse_args()
     languages = tuple(arguments.languages.split(","))
@@ -225,8 +228,8 @@ def main() -> None:
         if language != "en"
     ]
     with open_searcher(arguments.work, tables) as searcher:
-        asked = ask_all(searcher, arguments.data, languages, arguments.questions)
-    content = {"command": "python -m dragoman_lab.relevance.fit", **fit(asked)}
+        asked = ask_all(searcher, arguments.data, languages, arguments.units.split(","), arguments.questions)
+    content = {"command": "python -m dragoman_lab.benchmarks.search.relevance_fit", **fit(asked)}
     FITTED.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,1 +1,0 @@
-"""The relevance of hits: what it is fitted to, and how far it holds."""
