@@ -143,6 +143,8 @@ class QuestionAnswering:
         if request.gloss and text.language != language and snapshot.view(text.language, language) is None:
             degraded.append(no_gloss(text.language, language, snapshot))
         degraded += self._translate(request, response, language, of_context, snapshot, cancelled)
+        if isinstance(response, QaResponse):
+            response.judge_answers()
         self._metrics.count_degraded(degraded)
         return response
 
@@ -180,6 +182,8 @@ class QuestionAnswering:
             degraded = self._translate(request, response, language, language, snapshot, cancelled)
             self._metrics.count_degraded(degraded)
             response.degraded += degraded
+            if isinstance(response, QaResponse):
+                response.judge_answers(retrieval.verdict)
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
