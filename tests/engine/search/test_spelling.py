@@ -73,8 +73,9 @@ def test_another_spelling_finds_documents_and_says_so(runtime: Runtime) -> None:
     ]
 
 
-def test_a_word_that_sounds_alike_is_nearer(runtime: Runtime) -> None:
-    assert matches(search(runtime, "volcanno")) == [("v", "sound", "volcanno", "Vulkan", None, None)]
+def test_only_a_name_is_nearer_to_what_sounds_alike(runtime: Runtime) -> None:
+    assert matches(search(runtime, "volcanno")) == [("v", "spelling", "volcanno", "Vulkan", "en_de", 1)]
+    assert matches(search(runtime, "Volcanno")) == [("v", "sound", "Volcanno", "Vulkan", None, None)]
 
 
 def test_what_is_right_stays_as_it_is(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
