@@ -84,6 +84,9 @@ def test_frequent_words_are_no_misspellings(runtime: Runtime, word: str) -> None
     view = runtime.search.snapshot.view("en", "de")
     assert view is not None
     assert Spellings("en", "de", runtime.search.snapshot, analysis)(word, view) is None
+def test_only_a_name_is_nearer_to_what_sounds_alike(runtime: Runtime) -> None:
+    assert matches(search(runtime, "volcanno")) == [("v", "spelling", "volcanno", "Vulkan", "en_de", 1)]
+    assert matches(search(runtime, "Volcanno")) == [("v", "sound", "Volcanno", "Vulkan", None, None)]
 
 
 def test_what_is_right_stays_as_it_is(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
