@@ -24,6 +24,7 @@ CONTINUED = 6.0
 
 _DIGITS = regex.compile(r"\p{Nd}(?:[\p{Nd}.,]*)$")
 _DIGIT = regex.compile(r"\p{Nd}")
+_LETTER = regex.compile(r"^[\p{L}\p{M}]")
 _WORD = regex.compile(r"^[\p{L}\p{M}\p{Nd}]")
 
 
@@ -58,6 +59,11 @@ class Vocabulary:
         return [self.decode([token]) for token in range(self._size)]
 
     @cached_property
+    def inner(self) -> list[int]:
+        """The tokens that continue a word."""
+        return [token for token, piece in enumerate(self.pieces) if _LETTER.match(piece)]
+
+    @cached_property
     def numeric(self) -> list[int]:
         """The tokens with digits."""
         return [token for token, piece in enumerate(self.pieces) if _DIGIT.search(piece)]
@@ -90,11 +96,12 @@ class Steering:
         adjusted = logits.clone()
         missing = [index for index, (phrase, _) in enumerate(self._phrases) if not has_phrase(text, phrase)]
         self._forbid_numbers(text, missing, adjusted)
+        if any(tuple(tokens[-len(form.within) :]) == form.within for _, forms in self._phrases for form in forms):
+            adjusted[self._vocabulary.inner] = -torch.inf  # a name is whole: Hamburg, not Hamburgers
         for index in missing:
             phrase, forms = self._phrases[index]
             for form in forms:
-                ids = form.within if tokens else form.first
-                adjusted[ids[0]] += BONUS[phrase.kind]
+                adjusted[form.within[0]] += BONUS[phrase.kind]
                 if (reached := _count_reached(tokens, form)) > 0:
                     adjusted[form.within[reached]] += CONTINUED
         return adjusted
