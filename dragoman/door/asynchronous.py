@@ -22,7 +22,7 @@ from dragoman.door.records import (
     Uploaded,
 )
 from dragoman.door.remote import AsyncRemote
-from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
+from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations
 from dragoman.engine.core.errors import NotFound
 
 T = TypeVar("T")
@@ -123,6 +123,10 @@ class AsyncDatabase:
     async def translate(self, texts: str | Sequence[str], source: str, target: str = "en") -> Translations:
         """Texts translated sentence by sentence."""
         return await self.send(calls.translate([texts] if isinstance(texts, str) else texts, source, target))
+
+    async def check_translation(self, text: str, translation: str, source: str, target: str = "en") -> TranslationCheck:
+        """What a check says of a translation, whoever made it; each sentence is ``ok``, ``draft`` or ``failed``."""
+        return await self.send(calls.check_translation(text, translation, source, target))
 
     async def tag(self, texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[Tag]]:
         """The names, or the parts of speech, in each text."""

@@ -22,7 +22,7 @@ from dragoman.door.records import (
     Term,
     Uploaded,
 )
-from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations, read
+from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations, read
 from dragoman.engine.core.errors import InvalidRequest
 
 T = TypeVar("T")
@@ -34,6 +34,7 @@ Name = Literal[
     "lookup",
     "rank",
     "translate",
+    "check_translation",
     "tag",
     "collections",
     "create_collection",
@@ -246,6 +247,11 @@ def ranking(answer: Mapping[str, Any], texts: Sequence[str]) -> list[Ranked]:
 def translate(texts: Sequence[str], source: str, target: str) -> Call[Translations]:
     fields = {"texts": collect_texts(texts, "texts"), "source": source, "target": target}
     return Call("translate", fields=fields, read=lambda answer: read(Translations, answer))
+
+
+def check_translation(text: str, translation: str, source: str, target: str) -> Call[TranslationCheck]:
+    fields = {"text": text, "translation": translation, "source": source, "target": target}
+    return Call("check_translation", fields=fields, read=lambda answer: read(TranslationCheck, answer))
 
 
 def tag(texts: Sequence[str], task: str) -> Call[list[list[Tag]]]:

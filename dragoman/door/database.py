@@ -23,7 +23,7 @@ from dragoman.door.records import (
     Term,
     Uploaded,
 )
-from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
+from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
 from dragoman.files.atomic import atomic_file
 
@@ -159,6 +159,10 @@ class Database:
     def translate(self, texts: str | Sequence[str], source: str, target: str = "en") -> Translations:
         """Texts translated sentence by sentence; the languages are ISO 639-1 codes."""
         return self.send(calls.translate([texts] if isinstance(texts, str) else texts, source, target))
+
+    def check_translation(self, text: str, translation: str, source: str, target: str = "en") -> TranslationCheck:
+        """What a check says of a translation, whoever made it; each sentence is ``ok``, ``draft`` or ``failed``."""
+        return self.send(calls.check_translation(text, translation, source, target))
 
     def tag(self, texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[Tag]]:
         """The names, or the parts of speech, in each text."""

@@ -46,7 +46,7 @@ from dragoman.service.search.schemas import SearchRequest
 from dragoman.service.tables.bodies import pair_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
-from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
+from dragoman.service.translation.schemas import CheckRequest, TranslateRequest, as_answer
 from dragoman.store.backup.backup import restore_backup, write_backup
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.library import Library
@@ -90,6 +90,7 @@ class Embedded:
             "lookup": self._lookup,
             "rank": self._rank,
             "translate": self._translate,
+            "check_translation": self._check_translation,
             "tag": self._tag,
             "collections": self._collections,
             "create_collection": self._create_collection,
@@ -205,10 +206,13 @@ class Embedded:
         info.check(body.source, body.target)
         underway = translations.begin(body.all, body.source, body.target)
         _wait([future for text in underway for future in text.futures if future is not None], until)
-        cut = [place for place, text in enumerate(underway) if not text.whole]
-        quality = Quality.of(info.quality, body.source, info.measured_on)
-        texts = [text.join() for text in underway]
-        return _dump(TranslateResponse(texts=texts, model=info.name, quality=quality, truncated=cut or None))
+        translated, degraded = self._library.checked_translations.finish(underway, body.source, body.target)
+        return as_answer(translated, underway, info, body.source, degraded)
+
+    def _check_translation(self, call: Call[Any]) -> Any:
+        body = self._body(CheckRequest, call)
+        self._library.translations.check([body.text, body.translation])
+        return fields_of(self._library.checking.check_text(body.text, body.translation, body.source, body.target))
 
     def _tag(self, call: Call[Any]) -> Any:
         body, until = self._body(TagRequest, call), self._until()

@@ -39,6 +39,7 @@ ROUTES: dict[Name, Route] = {
     "lookup": Route("GET", "/v1/lookup", True),
     "rank": Route("POST", "/v1/rerank"),
     "translate": Route("POST", "/v1/translate"),
+    "check_translation": Route("POST", "/v1/translate/check"),
     "tag": Route("POST", "/v1/tag"),
     "collections": Route("GET", "/v1/collections", True),
     "create_collection": Route("POST", "/v1/collections"),

@@ -106,6 +106,51 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a text, in code points."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReason:
+    """Why a sentence is not ``ok``, with what stands in the source and in the translation."""
+
+    code: str
+    source: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSentence:
+    """A sentence's translation, None if it failed, and what the check of it says."""
+
+    text: str | None
+    source: Place
+    status: str
+    reasons: list[CheckReason] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTranslation:
+    """A translated text; a sentence that failed stands in it as in the source."""
+
+    text: str
+    sentences: list[CheckedSentence] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedCheck:
+    """Sentences of a text and of its translation that belong together, and what the check of them says."""
+
+    source: Place
+    translation: Place
+    status: str
+    reasons: list[CheckReason] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Snippet:
     """A part of a document's text."""
 
@@ -147,7 +192,7 @@ class Hit:
     gloss: list[Gloss] | None = None
     entities: list[Entity] | None = None
     collapsed: int | None = None
-    snippet_translation: str | None = None
+    snippet_translation: CheckedTranslation | None = None
     snippets: list[Snippet] | None = None
     contributions: list[Contribution] | None = None
     fusion: dict[str, Any] | None = None
@@ -302,6 +347,7 @@ class Answer:
     sentence_start: int = 0
     document: AnswerDocument | None = None
     gloss: list[Gloss] | None = None
+    translation: CheckedTranslation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,9 +395,22 @@ class Translations:
     """Translated texts, in the order of the given ones."""
 
     texts: list[str]
+    """A sentence that failed its check stands as in the source."""
     model: str
     quality: dict[str, Any] | None = None
     truncated: list[int] | None = None
+    sentences: list[list[CheckedSentence]] = field(default_factory=list)
+    degraded: list[Degraded] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationCheck:
+    """A translation's check: the worst status of its sentences, all reasons, and each sentence."""
+
+    status: str
+    reasons: list[CheckReason] = field(default_factory=list)
+    sentences: list[AlignedCheck] = field(default_factory=list)
+    degraded: list[Degraded] = field(default_factory=list)
 
 
 def read(kind: type[T], answer: Mapping[str, Any]) -> T:

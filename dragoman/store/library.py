@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
+from dragoman.engine.checking.checking import Checking
+from dragoman.engine.checking.translations import CheckedTranslations
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.engine.core.priority import Traffic
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
@@ -108,6 +110,8 @@ class Library:
             self.scoring = scoring(self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
+            self.checking = Checking(self.models, self.tables.registry, analysis, settings)
+            self.checked_translations = CheckedTranslations(self.translations, self.checking)
             self.rerank_requests = RerankRequests(self.reranking, self.tables.registry, analysis, settings)
             self.search = Search(
                 self.collections,
@@ -124,7 +128,7 @@ class Library:
                     self.collections.languages_by_keys,
                     settings.search.embed_seconds,
                 ),
-                self.translations,
+                self.checked_translations,
                 RerankStage(self.reranking, settings, self.metrics, has_reranker(settings)),
                 self.traffic,
                 NameFinder(self.models, settings),
@@ -138,7 +142,9 @@ class Library:
             opened.callback(self.recording.close)
             self.reports = Reports(self.store, self.recording)
             self.suggest = Suggest(self.collections, self.tables.registry, analysis, settings)
-            self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
+            self.qa = QuestionAnswering(
+                self.models, self.search, settings, self.metrics, self.traffic, self.checked_translations
+            )
             self._opened = opened.pop_all()
 
     def start(self, *, serving: bool = True) -> None:

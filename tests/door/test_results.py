@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from dragoman.door import records, results
+from dragoman.engine.checking import response as checking
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.qa import response as qa
 from dragoman.engine.query import response as query
@@ -33,6 +34,12 @@ ANSWERS = {
     results.Answer: qa.QaAnswer,
     results.Answers: qa.QaResponse,
     results.Judgement: qa.StatementResponse,
+    results.Place: checking.Place,
+    results.CheckReason: checking.CheckReason,
+    results.CheckedSentence: checking.CheckedSentence,
+    results.CheckedTranslation: checking.CheckedTranslation,
+    results.AlignedCheck: checking.AlignedCheck,
+    results.TranslationCheck: checking.CheckResponse,
     records.TableInfo: repository.TableInfo,
     records.TableVersion: repository.VersionInfo,
 }

@@ -45,19 +45,19 @@ class Underway:
         """Those of the sentences."""
         return [None if sentence is None else sentence.future for sentence in self.sentences]
 
-    def join(self) -> str:
-        """The translation, once all futures are done; white space between sentences is kept.
+    def check(self) -> None:
+        """Raise the exception of a sentence that failed; valid once all futures are done."""
+        for future in self.futures:
+            if future is not None:
+                future.result()
 
-        :attr:`whole` says whether it is complete.
-
-        Raises:
-            Exception: that of a sentence that failed.
-        """
+    def join(self, translated: Sequence[str]) -> str:
+        """The text made of what its sentences became; white space between them is kept."""
         if not self.spans:
             return self.text
         parts: list[str] = [self.text[: self.spans[0][0]]]
-        for place, ((start, end), future) in enumerate(zip(self.spans, self.futures, strict=True)):
-            parts.append(self.text[start:end] if future is None else future.result().text.strip())
+        for place, ((_, end), sentence) in enumerate(zip(self.spans, translated, strict=True)):
+            parts.append(sentence)
             if place + 1 < len(self.spans):
                 parts.append(_between(self.text[end : self.spans[place + 1][0]], self.target))
         return "".join(parts) + self.text[self.spans[-1][1] :]
@@ -118,13 +118,19 @@ class Translations:
         return underway
 
     def snippets(
-        self, snippets: Sequence[tuple[str, str]], target: str, cancelled: Cancelled | None = None
-    ) -> tuple[list[str | None], list[Degraded]]:
-        """Translations of (language, snippet) pairs into ``target``, and the reasons for missing ones.
+        self,
+        snippets: Sequence[tuple[str, str]],
+        target: str,
+        cancelled: Cancelled | None = None,
+        stage: str = STAGE,
+        noun: str = "snippet",
+    ) -> tuple[list[Underway | None], list[Degraded]]:
+        """Finished translations of (language, snippet) pairs into ``target``, and the reasons for missing ones.
 
-        A snippet that is in ``target`` already gets None without a reason.
+        A snippet that is in ``target`` already gets None without a reason. Reasons are of ``stage`` and call a snippet
+        what ``noun`` says.
         """
-        translated: list[str | None] = [None] * len(snippets)
+        translated: list[Underway | None] = [None] * len(snippets)
         foreign = sorted({language for language, _ in snippets} - {target})
         if not foreign:
             return translated, []
@@ -133,7 +139,7 @@ class Translations:
         except ClientDisconnected:
             raise
         except ServiceError as fault:
-            return translated, [Degraded.of(STAGE, f"no snippet was translated: {fault}", fault.error_type)]
+            return translated, [Degraded.of(stage, f"no {noun} was translated: {fault}", fault.error_type)]
         degraded: list[Degraded] = []
         underway: dict[int, Underway] = {}
         for language in foreign:
@@ -142,7 +148,9 @@ class Translations:
                 info.check(language, target)
                 begun = self.begin([snippets[place][1] for place in places], language, target)
             except ServiceError as fault:
-                degraded.append(Degraded.of(STAGE, _untranslated_reason(language, target, fault), fault.error_type))
+                degraded.append(
+                    Degraded.of(stage, _untranslated_reason(noun, language, target, fault), fault.error_type)
+                )
                 continue
             underway.update(zip(places, begun, strict=True))
         try:
@@ -154,20 +162,22 @@ class Translations:
         reasons: Counter[str] = Counter()
         for place, translation in underway.items():
             try:
-                translated[place] = translation.join() if translation.is_done() else None
-                if translated[place] is None:
+                if translation.is_done():
+                    translation.check()
+                    translated[place] = translation
+                else:
                     reasons[
                         f"not translated: not within {self._settings.translation.translate_snippets_seconds:g} seconds"
                     ] += 1
-                elif not translation.whole:
+                if translated[place] is not None and not translation.whole:
                     reasons["cut off, because the translation did not end"] += 1
             except InvalidRequest as fault:
-                reasons[f"not translated: {_untranslated_reason(snippets[place][0], target, fault)}"] += 1
+                reasons[f"not translated: {_untranslated_reason(noun, snippets[place][0], target, fault)}"] += 1
             except Exception:
                 reasons["not translated: the translator failed"] += 1
             translation.cancel()
         degraded.extend(
-            Degraded.of(STAGE, f"{count} of {len(underway)} snippets were {reason}", "partial")
+            Degraded.of(stage, f"{count} of {len(underway)} {noun}s were {reason}", "partial")
             for reason, count in reasons.items()
         )
         return translated, degraded
@@ -194,5 +204,5 @@ def _between(space: str, target: str) -> str:
     return "" if space == " " and target in _UNSPACED else space
 
 
-def _untranslated_reason(language: str, target: str, fault: ServiceError) -> str:
-    return f"snippets in {language} were not translated into {target}: {fault}"
+def _untranslated_reason(noun: str, language: str, target: str, fault: ServiceError) -> str:
+    return f"{noun}s in {language} were not translated into {target}: {fault}"

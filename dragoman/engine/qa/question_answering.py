@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
+from dragoman.engine.checking.translations import CheckedTranslations
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InternalError, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import Traffic, in_background, wait_limit
@@ -16,6 +17,7 @@ from dragoman.engine.models.models import Models
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.readers import ReaderInfo, reader_place
 from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.qa.answer_translations import add_translations
 from dragoman.engine.qa.answers import Answers
 from dragoman.engine.qa.request import QaQuery
 from dragoman.engine.qa.response import AnswerDocument, QaResponse, StatementResponse
@@ -44,8 +46,16 @@ Response = QaResponse | StatementResponse
 class QuestionAnswering:
     """Answers questions and judges statements. Every method may be called from any thread."""
 
-    def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics, traffic: Traffic) -> None:
-        self._models, self._search, self._settings = models, search, settings
+    def __init__(
+        self,
+        models: Models,
+        search: Search,
+        settings: Settings,
+        metrics: Metrics,
+        traffic: Traffic,
+        translations: CheckedTranslations,
+    ) -> None:
+        self._models, self._search, self._settings, self._translations = models, search, settings, translations
         self._metrics, self._traffic = metrics, traffic
         self._turns = Turns(_READING, 1)
         self._answers, self._statements = Answers(models), Statements(models)
@@ -126,6 +136,7 @@ class QuestionAnswering:
         )
         with self._reading([text], cancelled):
             work.fill(response, self._question(request, language, snapshot), [text], cancelled)
+        degraded += self._translate(request, response, language, of_context, snapshot, cancelled)
         self._metrics.count_degraded(degraded)
         return response
 
@@ -157,6 +168,10 @@ class QuestionAnswering:
             _note_unlearned(languages, reader, response.degraded)
             with self._reading(texts, cancelled):
                 work.fill(response, self._question(request, retrieval.query.language, snapshot), texts, cancelled)
+            language = retrieval.query.language
+            degraded = self._translate(request, response, language, language, snapshot, cancelled)
+            self._metrics.count_degraded(degraded)
+            response.degraded += degraded
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
@@ -192,6 +207,22 @@ class QuestionAnswering:
     def _question(self, request: QaQuery, language: str, snapshot: Snapshot) -> Question:
         glosses = self._search.glosses(language, snapshot) if request.gloss else None
         return Question(_field(request), request.asked, language, glosses)
+
+    def _translate(
+        self,
+        request: QaQuery,
+        response: Response,
+        language: str,
+        of_context: str,
+        snapshot: Snapshot,
+        cancelled: Cancelled | None,
+    ) -> list[Degraded]:
+        """Translate the sentences of answers where that is asked for; those of a context are ``of_context``."""
+        if not request.translate or not isinstance(response, QaResponse):
+            return []
+        answers = [(answer, answer.document.language if answer.document else of_context) for answer in response.answers]
+        glosses = self._search.glosses(language, snapshot)
+        return add_translations(answers, language, self._translations, snapshot, glosses, cancelled)
 
     def _note_failure(self, response: Response, fault: ServiceError) -> None:
         degraded = Degraded.of(STAGE, f"no passage was read: {fault}", fault.error_type)

@@ -20,6 +20,8 @@ class QaQuery:
     context_language: str | None = None
     reader_languages: Sequence[str] | None = None
     gloss: bool = False
+    translate: bool = False
+    """Whether the sentences of answers are translated into the question's language."""
 
     @property
     def asked(self) -> str:

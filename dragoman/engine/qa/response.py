@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
+from dragoman.engine.checking.response import CheckedTranslation
 from dragoman.engine.core.answer import Answer, Degraded, left_out
 from dragoman.engine.query.response import QueryRead
 from dragoman.engine.search.response import Gloss, Hit
@@ -41,7 +42,11 @@ class QaAnswer(Answer):
     document: AnswerDocument | None = field(default_factory=left_out)
     """Only where documents were searched for."""
     gloss: list[Gloss] | None = field(default_factory=left_out)
-    """Only if requested: the content words of the sentence that the tables have, in their order."""
+    """Only if requested, or where the translation lacks a sentence: the content words of the sentence that the tables
+    have, in their order."""
+    translation: CheckedTranslation | None = field(default_factory=left_out)
+    """Only if requested: `sentence` in the question's language, each of its sentences checked; null if it already is
+    in that language, or if it could not be translated, which `degraded` reports."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dragoman.engine.checking.response import CheckedTranslation
 from dragoman.engine.core.answer import Answer, Degraded, left_out
 from dragoman.engine.query.response import QueryRead, Translation
 from dragoman.engine.search.request import Method
@@ -217,16 +218,16 @@ class Hit(Answer):
     words of the query match, the most probable 32. A hit of dense search has one of its meaning, which holds those of
     its words; of a sentence longer than the snippet, it marks what the snippet has."""
     gloss: list[Gloss] | None = field(default_factory=left_out)
-    """Only if requested: the content words of the title and the snippet, or all `snippets`, that the tables have. Empty
-    if the hit is in the query's language."""
+    """Only if requested, or where a sentence of `snippet_translation` failed: the content words of the title and the
+    snippet, or all `snippets`, that the tables have. Empty if the hit is in the query's language."""
     entities: list[Entity] | None = field(default_factory=left_out)
     """Only in collections with `entities`: the distinct names in the document, each where it stands first; null if
     the document has not been read for names yet."""
     collapsed: int = field(default_factory=left_out)
     """Only with `collapse`: how many other documents with the same value were ranked."""
-    snippet_translation: str | None = field(default_factory=left_out)
-    """Only if requested: `snippet`, not the further ones, in the query's language; null if it already is in that
-    language, or if it could not be translated, which `degraded` reports."""
+    snippet_translation: CheckedTranslation | None = field(default_factory=left_out)
+    """Only if requested: `snippet`, not the further ones, in the query's language, each sentence checked; null if it
+    already is in that language, or if it could not be translated, which `degraded` reports."""
     contributions: list[Contribution] = field(default_factory=left_out)
     """Only if explained: what each query term adds. Their scores add up to the BM25 score, which is
     scores.first_stage, or fusion.bm25.score for hybrid; empty for dense."""

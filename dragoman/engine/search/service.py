@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dragoman.deadline import check_each
+from dragoman.engine.checking.translations import CheckedTranslations
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.chosen_fields import check_fields
@@ -21,7 +22,6 @@ from dragoman.engine.core.turns import caller
 from dragoman.engine.indexing.collections import CollectionInfo, SearchedCollections
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.queue.worker import Cancelled
-from dragoman.engine.models.text_translation import Translations
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.observability.tracing import span
 from dragoman.engine.query.analysed_text import AnalysedText
@@ -46,6 +46,7 @@ from dragoman.engine.search.search_ranking import SearchRanking
 from dragoman.engine.search.shown.attention import add_attention
 from dragoman.engine.search.shown.glosses import Glosses
 from dragoman.engine.search.shown.hits import add_hits
+from dragoman.engine.search.shown.snippet_translations import add_translations, withholds
 from dragoman.engine.search.suggestions import other_readings
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_detectable
@@ -76,7 +77,7 @@ class Search:
         settings: Settings,
         metrics: Metrics,
         dense: DenseStage,
-        translations: Translations,
+        translations: CheckedTranslations,
         rerank: RerankStage,
         traffic: Traffic,
         names: NameFinder,
@@ -153,15 +154,14 @@ class Search:
             self._metrics.count_degraded(retrieval.degraded[before:])
             self._entities.add(retrieval)
             if retrieval.request.gloss:
-                self._gloss(retrieval)
+                self._gloss(retrieval, retrieval.documents)
             if retrieval.request.attention:
                 before = len(retrieval.degraded)
                 add_attention(retrieval, self._analysis)
                 self._metrics.count_degraded(retrieval.degraded[before:])
-            retrieval.truncated += retrieval.room.messages()
             if retrieval.request.translate_snippets:
-                with retrieval.stage("translate_snippets"):
-                    self._translate_snippets(retrieval)
+                self._translate_snippets(retrieval)
+            retrieval.truncated += retrieval.room.messages()
         return retrieval
 
     def match(
@@ -356,12 +356,12 @@ class Search:
         words, oov = foreign_words(retrieval.translations), unknown_everywhere(retrieval.translations)
         self._metrics.query(retrieval.query.language, len(words), len(oov))
 
-    def _gloss(self, retrieval: Retrieval) -> None:
-        """Gloss the hits, as many as there is time for."""
+    def _gloss(self, retrieval: Retrieval, documents: Sequence[RankedDocument]) -> None:
+        """Gloss the hits of these documents, as many as there is time for."""
         glosses = self.glosses(retrieval.query.language, retrieval.snapshot)
         try:
             with retrieval.stage("gloss"), optional():
-                for document in check_each(retrieval.documents):
+                for document in check_each(documents):
                     document.hit.gloss = retrieval.room.fitting(
                         "glosses", document.hit.rank, glosses.of(document), gloss_size
                     )
@@ -396,18 +396,20 @@ class Search:
         return other_readings(retrieval, sources, tables, self._first_stage)
 
     def _translate_snippets(self, retrieval: Retrieval) -> None:
-        hits = [document.hit for document in retrieval.documents]
-        snippets = [(hit.language, hit.snippet) for hit in hits]
-        translated, degraded = self._translations.snippets(snippets, retrieval.query.language, retrieval.cancelled)
-        for hit, text in zip(hits, translated, strict=True):
-            hit.snippet_translation = text
+        with retrieval.stage("translate_snippets"):
+            degraded = add_translations(retrieval, self._translations)
         self._metrics.count_degraded(degraded)
         retrieval.degraded += degraded
+        if retrieval.request.gloss:
+            return
+        withheld = [document for document in retrieval.documents if withholds(document.hit.snippet_translation)]
+        if withheld:
+            self._gloss(retrieval, withheld)
 
     def _check(self, request: SearchQuery) -> None:
         settings = self._settings
         if request.translate_snippets:
-            self._translations.check_configured()
+            self._translations.translations.check_configured()
         if len(request.query) > settings.search.query_chars:
             raise InvalidRequest(f"query: longer than {settings.search.query_chars} characters")
         check_fields(request.fields or (), "fields")

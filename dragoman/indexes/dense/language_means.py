@@ -49,6 +49,16 @@ class LanguageMeans:
         mean = statistics.fmean(products.values())
         return {language: product - mean for language, product in products.items()}
 
+    def centre(self, vectors: Vector, language: str) -> Vector:
+        """Unit vectors (texts, width) without the mean of their language, or of all languages where it is unknown."""
+        if not self._means:
+            return vectors
+        mean = self._means.get(language)
+        centred = vectors - (np.mean(list(self._means.values()), axis=0) if mean is None else mean)
+        norms = np.linalg.norm(centred, axis=-1, keepdims=True)
+        unit: Vector = (centred / np.maximum(norms, 1e-9)).astype(np.float32)
+        return unit
+
     def save(self, path: Path) -> None:
         """Write the means to ``path`` atomically, in 16 bits."""
         with atomic_file(path) as unfinished:

@@ -60,6 +60,11 @@ class QaRequest(Body):
         description="Whether to add to answers and passages the translations of their words into the question's"
         " language, as in search.",
     )
+    translate: StrictBool = Field(
+        default=False,
+        description="Whether to add to answers their sentences in the question's language, each of them checked; not"
+        " for statements.",
+    )
 
     @property
     def asked(self) -> str:

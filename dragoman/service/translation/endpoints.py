@@ -6,17 +6,28 @@ import asyncio
 import time
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
+from dragoman.engine.checking.response import CheckResponse
+from dragoman.engine.core.answer import as_json
 from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.core.turns import on_behalf_of
+from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.translating import ENGLISH, about_bridge, good, translator_place
 from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
-from dragoman.service.http.threads import caller_of
+from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.threads import Threads, caller_of
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.translation.schemas import ConfiguredTranslator, Quality, TranslateRequest, TranslateResponse
+from dragoman.service.translation.schemas import (
+    CheckRequest,
+    ConfiguredTranslator,
+    Quality,
+    TranslateRequest,
+    TranslateResponse,
+    as_answer,
+)
 
 router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["reading"])
 
@@ -40,13 +51,12 @@ async def translator(settings: SettingsDep) -> ConfiguredTranslator:
     )
 
 
-@router.post("", response_model_exclude_none=True)
-async def translate(
-    body: TranslateRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep
-) -> TranslateResponse:
-    """Translate texts sentence by sentence; white space and line breaks are kept.
+@router.post("", response_model=TranslateResponse)
+async def translate(body: TranslateRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
+    """Translate texts sentence by sentence, and check each; white space and line breaks are kept.
 
-    503 where no translator of this pair is good enough to serve; what comes with Dragoman translates into English.
+    A sentence that fails is not shown as a translation. 503 where no translator of this pair is good enough to serve;
+    what comes with Dragoman translates into English.
     """
     texts = body.all
     runtime.translations.check_configured()
@@ -67,10 +77,31 @@ async def translate(
     finally:
         for translation in underway:
             translation.cancel()
-    cut = [place for place, translation in enumerate(underway) if not translation.whole]
-    return TranslateResponse(
-        texts=[translation.join() for translation in underway],
-        model=info.name,
-        quality=Quality.of(info.quality, body.source, info.measured_on),
-        truncated=cut or None,
-    )
+    threads: Threads = request.app.state.threads
+
+    def finish(cancelled: Cancelled) -> Response:
+        translated, degraded = runtime.checked_translations.finish(
+            underway, body.source, body.target, cancelled=cancelled
+        )
+        note_degraded(request, degraded)
+        answer = as_answer(translated, underway, info, body.source, degraded)
+        return Response(as_json(answer), media_type="application/json")
+
+    return await threads.run(request, finish, waits=True)
+
+
+@router.post("/check", response_model=CheckResponse)
+async def check(body: CheckRequest, request: Request, runtime: RuntimeDep) -> Response:
+    """Check a translation, whoever made it: numbers, names, length, words, meaning and the terms of glossaries.
+
+    Sentences are aligned first. `failed`: not to be shown as a translation; `draft`: to be shown with its reasons.
+    """
+    runtime.translations.check([body.text, body.translation])
+    threads: Threads = request.app.state.threads
+
+    def answer(cancelled: Cancelled) -> Response:
+        checked = runtime.checking.check_text(body.text, body.translation, body.source, body.target, cancelled)
+        note_degraded(request, checked.degraded)
+        return Response(as_json(checked), media_type="application/json")
+
+    return await threads.run(request, answer, waits=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from dragoman.engine.checking.response import CheckedSentence, CheckedTranslation
+from dragoman.engine.core.answer import Degraded, fields_of
 from dragoman.engine.core.limits import TEXT_CHARS, TEXTS
+from dragoman.engine.models.text_translation import Underway
+from dragoman.engine.models.translating import TranslatorInfo
 from dragoman.store.validation import AtFirstFault, Body, LanguageCode, Text
 
 Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
@@ -63,7 +67,10 @@ class ConfiguredTranslator(BaseModel):
 class TranslateResponse(BaseModel):
     """The translations, in the order of the texts."""
 
-    texts: list[str]
+    texts: list[str] = Field(description="The translations; a sentence that failed its check stands as in the source.")
+    sentences: list[list[CheckedSentence]] = Field(
+        description="The sentences of each text, with what their check says."
+    )
     model: str = Field(description="The translator that made them.")
     quality: Quality | None = Field(
         default=None, description="How well it translates from this language; left out where that was not measured."
@@ -73,3 +80,39 @@ class TranslateResponse(BaseModel):
         description="Positions, from 0, of texts with a sentence that was cut off because its translation did not end;"
         " left out if there is none.",
     )
+    degraded: list[Degraded] | None = Field(
+        default=None, description="Why the meaning of translations was not checked; left out where it was."
+    )
+
+
+def as_answer(
+    translated: Sequence[CheckedTranslation],
+    underway: Sequence[Underway],
+    info: TranslatorInfo,
+    source: str,
+    degraded: Sequence[Degraded],
+) -> dict[str, Any]:
+    """What :class:`TranslateResponse` describes, without the fields that have nothing to say."""
+    quality = Quality.of(info.quality, source, info.measured_on)
+    cut = [place for place, translation in enumerate(underway) if not translation.whole]
+    answer = {
+        "texts": [translation.text for translation in translated],
+        "sentences": [translation.sentences for translation in translated],
+        "model": info.name,
+        "quality": None if quality is None else quality.model_dump(),
+        "truncated": cut or None,
+        "degraded": degraded or None,
+    }
+    said: dict[str, Any] = fields_of({name: content for name, content in answer.items() if content is not None})
+    return said
+
+
+class CheckRequest(Body):
+    """A text and its translation, whoever made it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: LanguageCode = Field(description="ISO 639-1 code of the text's language.", examples=["de"])
+    target: LanguageCode = Field(description="ISO 639-1 code of the translation's language.", examples=["en"])
+    text: Passage = Field(description="The text; with its translation by default up to 8,000 characters.")
+    translation: Passage = Field(description="Its translation; sentences may be split, merged, left out or added.")

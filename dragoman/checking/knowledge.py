@@ -1,0 +1,61 @@
+"""What a check may ask about one pair of languages; whatever is missing is not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.lexicon.table.table import Lookup
+from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis
+
+__all__ = ["Encode", "Knowledge", "TableView", "Vectors"]
+
+Vectors = NDArray[np.float32]
+Encode = Callable[[Sequence[str], str], Vectors]
+"""Unit vectors (texts, width) of texts in a language, without what all texts of that language have in common."""
+
+
+class TableView(Protocol):
+    """The merged entries of the active tables of one direction, keyed by index terms."""
+
+    @property
+    def analysed(self) -> Lookup: ...
+    @property
+    def glossaries(self) -> frozenset[int]:
+        """The origins of entries that are a user's glossary."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The languages of a source and its translation, and what is there to compare them with."""
+
+    source: str
+    target: str
+    analysis: Callable[[str], Analysis] = PlainAnalysis
+    forward: TableView | None = None
+    """From the source's language; None where no table is active."""
+    backward: TableView | None = None
+    romanise: Callable[[str], str] | None = None
+    """A word in Latin letters; without it names are compared within one script alone."""
+    encode: Encode | None = None
+    """Without it the meaning is not checked, and no sentence is better than a draft."""
+
+    def with_encoder(self, encode: Encode) -> Knowledge:
+        """The same with an encoder."""
+        return replace(self, encode=encode)
+
+    def invert(self) -> Knowledge:
+        """The same for a translation in the other direction."""
+        return Knowledge(
+            source=self.target,
+            target=self.source,
+            analysis=self.analysis,
+            forward=self.backward,
+            backward=self.forward,
+            romanise=self.romanise,
+            encode=self.encode,
+        )

@@ -1,0 +1,149 @@
+"""Names of a sentence that its translation must have: written alike, by tables, by sound, or by what they mean.
+
+Names are words with a capital in languages that write no other nouns so, and words of another script than their
+sentence's. A language without capitals has its names found from the other side.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import regex
+
+from dragoman.checking.knowledge import Knowledge, TableView
+from dragoman.checking.sentence import Pair, Side
+from dragoman.deadline import check_each
+from dragoman.lexicon.text.function_words import is_function_word
+
+__all__ = ["Name", "compare_writing", "find_names", "is_written", "measure_sound"]
+
+MOST_NAMES = 64
+"""Of one sentence; a longer list is none of names."""
+UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+LONGEST = 40
+"""Letters of a name that are compared."""
+_CAPITALISED_NOUNS = frozenset({"de", "lb"})
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:[-'’.][\p{L}\p{M}\p{Nd}]+)*")
+_BEGINNING = regex.compile(r"(?:^|[.!?…:;\n\"“”„«»‘'(\[]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*$")
+_INFLECTED = 0.75
+_VOWELS = regex.compile("[aeiouyhw]+")
+_WINDOW = 9
+"""Signs of a script without spaces that one name takes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name at ``text[start:end]`` of its side."""
+
+    text: str
+    start: int
+    end: int
+
+
+def find_names(side: Side) -> list[Name]:
+    """The names of a sentence, word by word."""
+    words = list(check_each(_WORD.finditer(side.text), 100))
+    script = _main_script(side.text)
+    capitals = side.language not in _CAPITALISED_NOUNS and not side.text.isupper()
+    names = []
+    for place, match in enumerate(words):
+        written = match.group()
+        foreign = script != "Latin" and _main_script(written) == "Latin" and len(written) > 1
+        if foreign or (capitals and _is_name(side, words, place)):
+            names.append(Name(written, match.start(), match.end()))
+    return names if len(names) <= MOST_NAMES else []
+
+
+def _is_name(side: Side, words: Sequence[regex.Match[str]], place: int) -> bool:
+    match = words[place]
+    written = match.group()
+    if not written[0].isupper() or len(written) < 2 or is_function_word(written, side.language):
+        return False
+    if not _BEGINNING.search(side.text[max(0, match.start() - 8) : match.start()]):
+        return True
+    following = words[place + 1] if place + 1 < len(words) else None
+    return (
+        following is not None
+        and side.text[match.end() : following.start()] == " "
+        and following.group()[0].isupper()
+        and len(following.group()) > 1
+        and not is_function_word(following.group(), side.language)
+    )
+
+
+def is_written(name: Name, pair: Pair, view: TableView | None) -> bool:
+    """Whether the other side has the name: as it is, with another ending, or as a table translates it."""
+    folded = _fold(name.text)
+    others = {_fold(word) for word in pair.target.words} | {_fold(match) for match in _WORD.findall(pair.target.text)}
+    if folded in others or folded in _fold(pair.target.text).split():
+        return True
+    if any(compare_writing(folded, other) >= _INFLECTED for other in others):
+        return True
+    return view is not None and any(_is_translated(term, pair.target, view) for term in _terms(name, pair.source))
+
+
+def _terms(name: Name, side: Side) -> list[str]:
+    return [token.term for token in side.tokens if token.term and name.start <= token.start < name.end]
+
+
+def _is_translated(term: str, target: Side, view: TableView) -> bool:
+    entries = view.analysed.translations(term, best=50)
+    return any(target.terms.issuperset(entry.term.split(" ")) for entry in entries)
+
+
+def compare_writing(first: str, second: str) -> float:
+    """How much of the longer of two folded words of one script is the same, for words with one beginning."""
+    if first[:2] != second[:2]:
+        return 0.0
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
+
+
+def measure_sound(name: str, pair: Pair, knowledge: Knowledge) -> float:
+    """How alike the name and the nearest word of the other side are in Latin letters, in [0, 1]."""
+    if knowledge.romanise is None:
+        return 0.0
+    letters = knowledge.romanise(name[:LONGEST])
+    if len(letters) < 2:
+        return 0.0
+    candidates = {knowledge.romanise(word[:LONGEST]) for word in _WORD.findall(pair.target.text)}
+    if pair.target.language in UNSPACED:
+        candidates |= set(_list_windows(pair.target.text, len(letters), knowledge))
+    return max((_sound_alike(letters, other) for other in check_each(candidates, 100) if other), default=0.0)
+
+
+def _list_windows(text: str, length: int, knowledge: Knowledge) -> Iterator[str]:
+    """Runs of signs that are about as long in Latin letters as a name of this ``length``."""
+    romanise = knowledge.romanise
+    assert romanise is not None
+    signs = [romanise(sign) if sign.isalpha() else "" for sign in text]
+    for start in range(len(signs)):
+        for end in range(start + 1, min(start + _WINDOW, len(signs)) + 1):
+            if not signs[end - 1]:
+                break
+            window = "".join(signs[start:end])
+            if 0.6 * length <= len(window) <= 1.7 * length:
+                yield window
+
+
+def _sound_alike(first: str, second: str) -> float:
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    if matcher.real_quick_ratio() < 0.4 or matcher.quick_ratio() < 0.4:
+        return 0.0
+    whole = matcher.ratio()
+    left, right = (str(_VOWELS.sub("", letters)) for letters in (first, second))
+    if min(len(left), len(right)) < 2:
+        return whole
+    return max(whole, (whole + SequenceMatcher(None, left, right, autojunk=False).ratio()) / 2)
+
+
+def _fold(text: str) -> str:
+    """Small letters without marks."""
+    return str(regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", text))).casefold().replace("’", "'")
+
+
+def _main_script(text: str) -> str:
+    latin = len(regex.findall(r"\p{Latin}", text))
+    return "Latin" if latin * 2 > len(regex.findall(r"\p{L}", text)) else "other"
