@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
-from dragoman.backbone.phrases import Steering
+from dragoman.backbone.steering import Steering
 from dragoman.deadline import check
 from dragoman.reasoning.layalign.model import EncoderStates, FusedCache, LayAlign, Prompt
 from dragoman.reasoning.layalign.states import read_texts
