@@ -41,6 +41,8 @@ class Knowledge:
     backward: TableView | None = None
     romanise: Callable[[str], str] | None = None
     """A word in Latin letters; without it names are compared within one script alone."""
+    common: Callable[[str], frozenset[str]] = lambda language: frozenset()
+    """Folded common words of a language, which are no names though a sentence begins with them."""
     encode: Encode | None = None
     """Without it the meaning is not checked, and no sentence is better than a draft."""
 
@@ -50,12 +52,4 @@ class Knowledge:
 
     def invert(self) -> Knowledge:
         """The same for a translation in the other direction."""
-        return Knowledge(
-            source=self.target,
-            target=self.source,
-            analysis=self.analysis,
-            forward=self.backward,
-            backward=self.forward,
-            romanise=self.romanise,
-            encode=self.encode,
-        )
+        return replace(self, source=self.target, target=self.source, forward=self.backward, backward=self.forward)

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 
 import regex
 
+from dragoman.checking.amounts import read_amounts
 from dragoman.checking.knowledge import Knowledge, TableView
 from dragoman.checking.sentence import Pair, Side
 from dragoman.deadline import check_each
@@ -26,7 +27,10 @@ UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 LONGEST = 40
 """Letters of a name that are compared."""
 _CAPITALISED_NOUNS = frozenset({"de", "lb"})
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:[-'’.][\p{L}\p{M}\p{Nd}]+)*")
+_ORDINARY = {"en": ("ing", "ed", "ly", "ness", "ment", "tion"), "de": ("ung", "heit", "keit", "lich")}
+"""Endings of words that are no names, by language."""
+_TITLES = frozenset({"Mr", "Mrs", "Ms", "Miss", "Sir", "Dr", "Prof"})
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’.][\p{L}\p{M}\p{Nd}]+)*")
 _BEGINNING = regex.compile(r"(?:^|[.!?…:;\n\"“”„«»‘'(\[]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*$")
 _INFLECTED = 0.75
 _VOWELS = regex.compile("[aeiouyhw]+")
@@ -41,37 +45,51 @@ class Name:
     text: str
     start: int
     end: int
+    doubtful: bool = False
+    """Whether its capital may be that of a sentence's first word alone."""
 
 
-def find_names(side: Side) -> list[Name]:
-    """The names of a sentence, word by word."""
+def find_names(side: Side, common: frozenset[str] = frozenset()) -> list[Name]:
+    """The names of a sentence, word by word; ``common`` words are none where a sentence begins.
+
+    What is read as an amount, as the name of a month, is none.
+    """
     words = list(check_each(_WORD.finditer(side.text), 100))
+    amounts = [(amount.start, amount.end) for amount in read_amounts(side.text, side.language)]
     script = _main_script(side.text)
     capitals = side.language not in _CAPITALISED_NOUNS and not side.text.isupper()
     names = []
     for place, match in enumerate(words):
         written = match.group()
-        foreign = script != "Latin" and _main_script(written) == "Latin" and len(written) > 1
-        if foreign or (capitals and _is_name(side, words, place)):
-            names.append(Name(written, match.start(), match.end()))
+        if len(written) < 2 or any(start < match.end() and match.start() < end for start, end in amounts):
+            continue
+        foreign = script != "Latin" and _main_script(written) == "Latin"
+        if foreign or (capitals and _is_capitalised(written, side.language)):
+            begins = _BEGINNING.search(side.text[max(0, match.start() - 8) : match.start()]) is not None
+            doubtful = begins and not foreign and not _has_name_after(side, words, place)
+            if not (doubtful and _is_common(written, side.language, common)):
+                names.append(Name(written, match.start(), match.end(), doubtful))
     return names if len(names) <= MOST_NAMES else []
 
 
-def _is_name(side: Side, words: Sequence[regex.Match[str]], place: int) -> bool:
-    match = words[place]
-    written = match.group()
-    if not written[0].isupper() or len(written) < 2 or is_function_word(written, side.language):
-        return False
-    if not _BEGINNING.search(side.text[max(0, match.start() - 8) : match.start()]):
+def _is_capitalised(written: str, language: str) -> bool:
+    return written[0].isupper() and written not in _TITLES and not is_function_word(written, language)
+
+
+def _is_common(written: str, language: str, common: frozenset[str]) -> bool:
+    """Whether a sentence's first word is an ordinary word, by lists and by its ending."""
+    beginning = written.replace("’", "'").partition("'")[0]
+    if _fold(written) in common or _fold(beginning) in common or is_function_word(beginning, language):
         return True
-    following = words[place + 1] if place + 1 < len(words) else None
-    return (
-        following is not None
-        and side.text[match.end() : following.start()] == " "
-        and following.group()[0].isupper()
-        and len(following.group()) > 1
-        and not is_function_word(following.group(), side.language)
-    )
+    return written.endswith(_ORDINARY.get(language, ()))
+
+
+def _has_name_after(side: Side, words: Sequence[regex.Match[str]], place: int) -> bool:
+    if place + 1 == len(words):
+        return False
+    following = words[place + 1]
+    between = side.text[words[place].end() : following.start()]
+    return between == " " and len(following.group()) > 1 and _is_capitalised(following.group(), side.language)
 
 
 def is_written(name: Name, pair: Pair, view: TableView | None) -> bool:

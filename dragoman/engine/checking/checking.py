@@ -22,6 +22,7 @@ from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.tasks import Embed
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+from dragoman.indexes.analysis.common_words import common_words
 from dragoman.indexes.analysis.transliteration import romanise
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -115,6 +116,7 @@ class Checking:
             forward=views.get((source, target)),
             backward=views.get((target, source)),
             romanise=romanise,
+            common=common_words,
         )
         try:
             encoder = self._models.encoder(cancelled)

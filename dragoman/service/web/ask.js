@@ -15,6 +15,7 @@ import {
 import { createLegend, createText } from "./evidence.js";
 import { createHit, createWarnings } from "./hits.js";
 import { chosenCollections, send } from "./search.js";
+import { createTranslation } from "./translations.js";
 
 /** Offer answers and judgements only where the service has a reader, and say elsewhere how to get one. */
 export async function offerAnswers() {
@@ -50,6 +51,7 @@ function read(kind, show) {
     [kind]: byId("query").value,
     question_language: byId("query-language").value || undefined,
     gloss: byId("gloss").checked || undefined,
+    translate: (kind === "question" && byId("translate-snippets").checked) || undefined,
     context,
     collections,
   };
@@ -146,12 +148,12 @@ function withAnswers(hit, answers) {
 }
 
 function createAnswer(answer, queryLanguage) {
-  const { text, score, sentence, sentence_start: start, document, gloss } = answer;
+  const { text, score, sentence, sentence_start: start, document, gloss, translation } = answer;
   const language = document ? document.language : ""; // the language of a text of one's own is not in the answer
   const badges = document
     ? [createLanguageBadge(languageName(language)), createBadge(document.collection), createBadge(document.id)]
     : [];
-  const shown = { language, highlights: [createHighlight(answer)], gloss };
+  const shown = { language, highlights: [createHighlight(answer)], gloss: byId("gloss").checked ? gloss : undefined };
   return createElement(
     "article",
     { className: "card answer" },
@@ -162,6 +164,9 @@ function createAnswer(answer, queryLanguage) {
       { className: "text", dir: "auto", lang: language },
       ...createText(shown, "text", sentence, start, queryLanguage),
     ),
+    translation
+      ? createTranslation(translation, { text: sentence, offset: start, language, gloss }, queryLanguage)
+      : null,
   );
 }
 

@@ -13,6 +13,7 @@ import {
   languageName,
 } from "./elements.js";
 import { createText, hideEvidence } from "./evidence.js";
+import { createTranslation } from "./translations.js";
 
 /** What was done in a lesser way, or only in part. */
 export function createWarnings(degraded, truncated) {
@@ -25,7 +26,7 @@ export function createHit(hit, queryLanguage) {
   const text = createElement(
     "p",
     { className: "text", dir: "auto", lang: hit.language },
-    ...createText(hit, "text", hit.snippet, hit.snippet_start, queryLanguage),
+    ...createText(withChosenGloss(hit), "text", hit.snippet, hit.snippet_start, queryLanguage),
   );
   return createElement(
     "article",
@@ -44,7 +45,7 @@ export function createHit(hit, queryLanguage) {
 
 function createTitle(hit, queryLanguage) {
   if (!hit.title) return createElement("h3", {}, hit.id);
-  const words = createText(hit, "title", hit.title, 0, queryLanguage);
+  const words = createText(withChosenGloss(hit), "title", hit.title, 0, queryLanguage);
   return createElement("h3", { dir: "auto", lang: hit.language }, ...words);
 }
 
@@ -62,8 +63,13 @@ function createHitBadges({ language, collection, id, score, scores }) {
 
 function createSnippetTranslation(hit, queryLanguage) {
   if (!hit.snippet_translation) return null;
-  const properties = { className: "text translation", dir: "auto", lang: queryLanguage };
-  return createElement("p", properties, hit.snippet_translation);
+  const source = { text: hit.snippet, offset: hit.snippet_start, language: hit.language, gloss: hit.gloss };
+  return createTranslation(hit.snippet_translation, source, queryLanguage);
+}
+
+/** A hit whose own text is glossed only where that was asked for, not where a translation lacks a sentence. */
+function withChosenGloss(hit) {
+  return byId("gloss").checked ? hit : { ...hit, gloss: undefined };
 }
 
 async function showWholeDocument(hit, queryLanguage, text, button) {
@@ -72,7 +78,7 @@ async function showWholeDocument(hit, queryLanguage, text, button) {
   try {
     const found = await fetchJson(path);
     hideEvidence(); // its word is about to go
-    text.replaceChildren(...createText(hit, "text", found.text, 0, queryLanguage));
+    text.replaceChildren(...createText(withChosenGloss(hit), "text", found.text, 0, queryLanguage));
     text.tabIndex = -1; // takes the focus from the button, which goes too
     text.focus();
     button.remove();

@@ -6,11 +6,17 @@ import pytest
 
 from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import NotInstalled
+from dragoman.engine.search.response import Hit
 from dragoman.engine.settings import Settings
 from tests.support.modelling import UpperTranslator, WordEncoder, ask, reasons, standing_in
 from tests.support.searching import add, running
 
 pytestmark = pytest.mark.slow
+
+
+def shown(hit: Hit) -> str | None:
+    """The text of a snippet's translation."""
+    return None if hit.snippet_translation is None else hit.snippet_translation.text
 
 
 @pytest.fixture
@@ -24,7 +30,7 @@ def test_snippets_are_translated_on_request(translating: Settings, encoder: Word
             runtime.collections.create(language, language)
             add(runtime, language, {"id": language, "text": "7 ja. Nein 8."})
         answer = ask(runtime, "7", method="none", translate_snippets=True)
-        found = {hit.language: hit.snippet_translation for hit in answer.hits}
+        found = {hit.language: shown(hit) for hit in answer.hits}
         assert found == {"de": "7 JA. NEIN 8.", "en": None, "fr": None}
         assert reasons(answer, "translate_snippets") == [
             "snippets in fr were not translated into en: source: upper does not know 'fr'; it knows de, en, sw, zh"
@@ -58,11 +64,11 @@ def test_snippets_that_fail_or_take_too_long_are_null(translating: Settings, mon
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "1", "text": "7 ja"}, {"id": "2", "text": "7 poison"})
         answer = ask(runtime, "7", method="none", translate_snippets=True)
-        assert {hit.id: hit.snippet_translation for hit in answer.hits} == {"1": "7 JA", "2": None}
+        assert {hit.id: shown(hit) for hit in answer.hits} == {"1": "7 JA", "2": None}
         assert reasons(answer, "translate_snippets") == ["1 of 2 snippets were not translated: the translator failed"]
         add(runtime, "de", {"id": "2", "text": "7 endless"})
         answer = ask(runtime, "7", method="none", translate_snippets=True)
-        assert {hit.id: hit.snippet_translation for hit in answer.hits} == {"1": "7 JA", "2": "7 ENDLESS"}
+        assert {hit.id: shown(hit) for hit in answer.hits} == {"1": "7 JA", "2": "7 ENDLESS"}
         cut = "1 of 2 snippets were cut off, because the translation did not end"
         assert reasons(answer, "translate_snippets") == [cut]
         translator.barrier.clear()

@@ -1,0 +1,145 @@
+"""What the checker says of human translations, and of the same with one thing changed.
+
+``python -m dragoman_lab.benchmarks.checking.classifier --data DATA --split tune`` reads news, health texts and the
+tuning articles of XQuAD-R; ``--split test`` FLORES devtest. Each pair is checked from and into English: as it is, with
+one number, date or unit changed, with one name changed for another of its kind, with the translation of another
+sentence and that of the next one, without a negation, and with one content word exchanged. What is changed is the
+English sentence or, for amounts, either. ``--tables`` adds public dictionaries of DATA as active tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dragoman.checking import Check, Knowledge, check_sentences
+from dragoman_lab.benchmarks.checking.amounts import TEN, read_test_pairs, read_tuning_pairs
+from dragoman_lab.benchmarks.checking.changes import make_changes
+from dragoman_lab.benchmarks.checking.replacements import NameSwaps, WordSwaps, drop_negation
+from dragoman_lab.benchmarks.checking.resources import Encoding, resources_of
+
+LIKE_FLORES = (40, 400)
+"""Characters of an English sentence that is as long as those of FLORES."""
+KINDS = ("human", "amount", "name", "other", "next", "negation", "word")
+
+Pair = tuple[str, str]
+
+
+def select_pairs(pairs: Sequence[Pair], most: int) -> list[Pair]:
+    """Pairs whose English is about as long as a sentence of FLORES, without repetitions."""
+    fitting = {english: foreign for foreign, english in pairs if LIKE_FLORES[0] <= len(english) <= LIKE_FLORES[1]}
+    chosen = [(foreign, english) for english, foreign in fitting.items()]
+    return chosen if len(chosen) <= most else random.Random(3).sample(chosen, most)
+
+
+def make_cases(language: str, pairs: Sequence[Pair], seed: int = 1) -> Iterator[tuple[str, Pair]]:
+    """The kinds of cases with a foreign and an English sentence."""
+    chance = random.Random(seed)
+    english = [second for _, second in pairs]
+    names, words = NameSwaps(english), WordSwaps(english)
+    for place, (foreign, sentence) in enumerate(pairs):
+        yield "human", (foreign, sentence)
+        for change in make_changes(sentence, "en", chance):
+            yield "amount", (foreign, change.text)
+        for change in make_changes(foreign, language, chance):
+            yield "amount", (change.text, sentence)
+        other = chance.choice([n for n in range(len(pairs)) if abs(n - place) > 5])
+        yield "other", (foreign, english[other])
+        yield "next", (foreign, english[(place + 1) % len(pairs)])
+        for kind, changed in (
+            ("name", names.swap(sentence, chance)),
+            ("negation", drop_negation(sentence)),
+            ("word", words.swap(sentence, chance)),
+        ):
+            if changed is not None:
+                yield kind, (foreign, changed)
+
+
+def check_cases(cases: Sequence[tuple[str, Pair]], knowledge: Knowledge, into: bool) -> list[Check]:
+    """The checks of all cases; without ``into`` the English sentence is the source."""
+    pairs = [pair for _, pair in cases]
+    if into:
+        return check_sentences(pairs, knowledge)
+    return check_sentences([pair[::-1] for pair in pairs], knowledge.invert())
+
+
+def summarise(cases: Sequence[tuple[str, Pair]], checks: Sequence[Check]) -> dict[str, dict[str, float]]:
+    """For each kind the number of cases, the shares of ``ok`` and ``failed``, and how often each reason was there."""
+    summary: dict[str, dict[str, float]] = {}
+    for kind in KINDS:
+        of_kind = [check for (of, _), check in zip(cases, checks, strict=True) if of == kind]
+        if not of_kind:
+            continue
+        statuses = Counter(check.status for check in of_kind)
+        reasons = Counter(code for check in of_kind for code in {reason.code for reason in check.reasons})
+        count = len(of_kind)
+        summary[kind] = {
+            "count": count,
+            "ok": statuses["ok"] / count,
+            "draft": statuses["draft"] / count,
+            "failed": statuses["failed"] / count,
+        }
+        summary[kind] |= {f"reason {code}": times / count for code, times in sorted(reasons.items())}
+    return summary
+
+
+def print_summary(title: str, summary: dict[str, dict[str, float]]) -> None:
+    """A line a kind."""
+    for kind, shares in summary.items():
+        reasons = " ".join(
+            f"{name.removeprefix('reason ')} {share:.1%}" for name, share in shares.items() if name.startswith("reason")
+        )
+        print(  # noqa: T201
+            f"{title:9} {kind:8} n={shares['count']:5.0f} ok {shares['ok']:6.1%} draft {shares['draft']:6.1%}"
+            f" failed {shares['failed']:6.1%}  ({reasons})",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--split", choices=["tune", "test"], default="tune")
+    parser.add_argument("--languages", nargs="*", default=TEN)
+    parser.add_argument("--most", type=int, default=1_012, help="pairs a language")
+    parser.add_argument("--tables", action="store_true", help="the dictionaries of DATA are active tables")
+    parser.add_argument("--cache", type=Path, help="a file (.npz) that keeps vectors")
+    parser.add_argument("--show", type=int, default=0, help="failed human translations to print, a language")
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    encoding = Encoding(arguments.cache)
+    totals: dict[str, list[dict[str, dict[str, float]]]] = defaultdict(list)
+    for language in arguments.languages:
+        if arguments.split == "test":
+            pairs = read_test_pairs(arguments.data, language)[: arguments.most]
+        else:
+            pairs = select_pairs(read_tuning_pairs(arguments.data, language, 4 * arguments.most), arguments.most)
+        knowledge = resources_of(arguments.data, language, encoding, tables=arguments.tables)
+        cases = list(make_cases(language, pairs))
+        for into in (True, False):
+            started = time.perf_counter()
+            checks = check_cases(cases, knowledge, into)
+            title = f"{language}-en" if into else f"en-{language}"
+            summary = summarise(cases, checks)
+            totals[title].append(summary)
+            print_summary(title, summary)
+            print(f"{title:9} {1000 * (time.perf_counter() - started) / len(cases):.1f} ms a check")  # noqa: T201
+            shown = [
+                (pair, check)
+                for (kind, pair), check in zip(cases, checks, strict=True)
+                if kind == "human" and check.status != "ok"
+            ]
+            for pair, check in shown[: arguments.show if into else 0]:
+                print(f"   {pair}\n      {check}")  # noqa: T201
+        encoding.save()
+    if arguments.output is not None:
+        arguments.output.write_text(json.dumps(totals, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

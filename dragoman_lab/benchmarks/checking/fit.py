@@ -1,0 +1,130 @@
+"""Fits the numbers of ``dragoman/checking/thresholds.json`` on tuning data.
+
+``python -m dragoman_lab.benchmarks.checking.fit --data DATA`` reads news, health texts and the tuning articles of
+XQuAD-R, without tables. Lengths: the mean and the spread of Gale & Church. Meaning: what all but some translations are
+above, and what all but few of other sentences' are below. Names: the pair of thresholds that rejects the share of
+changed names that is asked for, and then the fewest human translations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dragoman.checking import Knowledge, measure_cosines
+from dragoman.checking.name_matching import NameScore, score_names, select_unmatched
+from dragoman.checking.sentence import Pair as ReadPair
+from dragoman.checking.thresholds import SHIPPED, NameFit
+from dragoman_lab.benchmarks.checking.amounts import TEN, read_tuning_pairs
+from dragoman_lab.benchmarks.checking.classifier import Pair, select_pairs
+from dragoman_lab.benchmarks.checking.replacements import NameSwaps
+from dragoman_lab.benchmarks.checking.resources import Encoding, resources_of
+
+LOST_MEANING = 0.01
+"""Of human translations that the closeness of meaning may make drafts."""
+REJECTED_NAMES = 0.93
+"""Of changed names."""
+SOUNDS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 1.01)
+COSINES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 1.01)
+LIMITS = {"length_deviations": 4.0, "length_failed": 8.0, "coverage": 0.3, "coverage_words": 4}
+
+
+def fit_lengths(pairs: list[Pair]) -> dict[str, float]:
+    """Characters of the language for one of English, and the spread for the root of a length."""
+    ratio = sum(len(foreign) for foreign, _ in pairs) / sum(len(english) for _, english in pairs)
+    squares = [(len(english) - len(foreign) / ratio) ** 2 / (20 + len(foreign) / ratio) for foreign, english in pairs]
+    return {"ratio": round(ratio, 3), "spread": round(math.sqrt(float(np.mean(squares))), 3)}
+
+
+def fit_meaning(pairs: list[Pair], knowledge: Knowledge) -> dict[str, float]:
+    """The thresholds of closeness, and what they do, printed."""
+    chance = random.Random(5)
+    right = np.array(measure_cosines(pairs, knowledge))
+    others = [(foreign, pairs[chance.randrange(len(pairs))][1]) for foreign, _ in pairs]
+    following = [(foreign, pairs[(place + 1) % len(pairs)][1]) for place, (foreign, _) in enumerate(pairs)]
+    wrong = np.array(measure_cosines([*others, *following], knowledge))
+    wrong = wrong[wrong < 0.999]
+    least = float(np.quantile(right, LOST_MEANING))
+    elsewhere = float(min(np.quantile(wrong, 0.98), np.quantile(right, LOST_MEANING / 4), least))
+    print(  # noqa: T201
+        f"   meaning: least {least:.3f}, others below {np.mean(wrong < least):.1%}; elsewhere {elsewhere:.3f}, others"
+        f" below {np.mean(wrong < elsewhere):.1%}, human {np.mean(right < elsewhere):.1%}"
+    )
+    return {"least": round(least, 3), "elsewhere": round(elsewhere, 3)}
+
+
+def fit_names(pairs: list[Pair], knowledge: Knowledge) -> dict[str, float]:
+    """The thresholds of names, and what they do, printed."""
+    chance = random.Random(5)
+    swaps = NameSwaps([english for _, english in pairs])
+    changed = [(foreign, text) for foreign, english in pairs if (text := swaps.swap(english, chance)) is not None]
+    human, swapped = _score(pairs, knowledge), _score(changed, knowledge)
+    fits = {
+        (sound, cosine): (_accept(human, NameFit(sound, cosine)), 1 - _accept(swapped, NameFit(sound, cosine)))
+        for sound, cosine in product(SOUNDS, COSINES)
+    }
+    enough = {place: shares for place, shares in fits.items() if shares[1] >= REJECTED_NAMES}
+    if enough:
+        best = max(enough, key=lambda place: enough[place])
+    else:
+        best = max(fits, key=lambda place: fits[place][0] + fits[place][1])
+    print(f"   names: {best}: accepts {fits[best][0]:.1%}, rejects {fits[best][1]:.1%} of {len(changed)}")  # noqa: T201
+    for least in (0.8, 0.85, 0.9, 0.95, 0.97):
+        reachable = [shares for shares in fits.values() if shares[1] >= least]
+        print(f"      at {least:.0%} rejected: {max(reachable, default=(0.0, 0.0))[0]:.1%} accepted")  # noqa: T201
+    return {"sound": best[0], "cosine": best[1]}
+
+
+Scored = list[tuple[ReadPair, list[NameScore], ReadPair, list[NameScore]]]
+
+
+def _score(pairs: list[Pair], knowledge: Knowledge) -> Scored:
+    read = [ReadPair.read(foreign, english, knowledge) for foreign, english in pairs]
+    inverted = [pair.invert() for pair in read]
+    there, back = score_names(read, knowledge), score_names(inverted, knowledge.invert())
+    return list(zip(read, there, inverted, back, strict=True))
+
+
+def _accept(scored: Scored, fit: NameFit) -> float:
+    passing = [
+        not select_unmatched(pair.source.text, there, fit) and not select_unmatched(inverse.source.text, back, fit)
+        for pair, there, inverse, back in scored
+    ]
+    return float(np.mean(passing))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--languages", nargs="*", default=TEN)
+    parser.add_argument("--most", type=int, default=400, help="pairs a language")
+    parser.add_argument("--cache", type=Path, help="a file (.npz) that keeps vectors")
+    parser.add_argument("--output", type=Path, default=SHIPPED)
+    arguments = parser.parse_args()
+    encoding = Encoding(arguments.cache)
+    fitted: dict[str, Any] = {"limits": LIMITS, "lengths": {"en": {"ratio": 1.0, "spread": 0.0}}}
+    fitted |= {"meanings": {}, "names": {}}
+    for language in arguments.languages:
+        pairs = select_pairs(read_tuning_pairs(arguments.data, language, 4 * arguments.most), arguments.most)
+        print(f"{language}: {len(pairs)} pairs", flush=True)  # noqa: T201
+        knowledge = resources_of(arguments.data, language, encoding, tables=False)
+        fitted["lengths"][language] = fit_lengths(pairs)
+        fitted["meanings"][language] = fit_meaning(pairs, knowledge)
+        fitted["names"][language] = fit_names(pairs, knowledge)
+        encoding.save()
+    for part, loosest in (("lengths", max), ("meanings", min), ("names", min)):
+        fits = [fit for language, fit in fitted[part].items() if language != "en"]
+        fitted[part]["*"] = {name: loosest(fit[name] for fit in fits) for name in fits[0]}
+    fitted["lengths"]["*"]["ratio"] = 1.0
+    arguments.output.write_text(json.dumps(fitted, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
