@@ -56,11 +56,6 @@ class Stream:
         return len(self.ids) + 1 + len(self.prompt.before) + len(self.prompt.after)
 
     @property
-    def place(self) -> int:
-        """The place in its row of the last token."""
-        return self.size + len(self.tokens) - 1
-
-    @property
     def done(self) -> bool:
         """Whether nothing is left to generate."""
         return self.ended or len(self.tokens) >= self.limit
@@ -102,6 +97,8 @@ class RowsCache(FusedCache):
         """Keys and values (rows, heads, places, head width) by layer."""
         self.places: list[int] = []
         """Of each row, the place of the token that is read."""
+        self.prompts: list[int] = []
+        """Of each row, the places of its prompt."""
 
     @property
     def rotated(self) -> bool:
@@ -217,12 +214,15 @@ class Decoder:
             self._fused.append((fused, encoded.mask[row, :soft]))
             self._streams.append(stream)
             self._cache.places.append(length - 1)
+            self._cache.prompts.append(length - len(stream.tokens))
         self._fuse()
 
     def _step(self) -> None:
         """Read the last token of each stream, and choose the next."""
         cache = self._cache
-        cache.places = [stream.place for stream in self._streams]
+        cache.places = [
+            prompt + len(stream.tokens) - 1 for prompt, stream in zip(cache.prompts, self._streams, strict=True)
+        ]
         mask = cache.step()
         last = torch.tensor([[stream.tokens[-1]] for stream in self._streams], device=mask.device)
         outputs = self._model.llm.model.get_decoder()(
@@ -245,7 +245,7 @@ class Decoder:
                 for pair in self._cache.keys_values:
                     for stored in pair:
                         stored[row] = stored[last]
-            rows: list[list[Any]] = [self._streams, self._fused, self._cache.places]
+            rows: list[list[Any]] = [self._streams, self._fused, self._cache.places, self._cache.prompts]
             for held in rows:
                 held[row] = held[last]
                 held.pop()
