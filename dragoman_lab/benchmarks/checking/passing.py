@@ -16,6 +16,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,12 +32,11 @@ from dragoman.engine.models.generation import Prompted, shipped_bridge, streams_
 from dragoman.engine.models.text_translation import SENTENCE_LENGTH
 from dragoman.engine.tables.views import View
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.indexes.analysis.transliteration import romanise
 from dragoman.lexicon import Table, analyse_table, fold_term
 from dragoman.lexicon.text.passages import sentences
 from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman_lab.benchmarks.checking.amounts import FILES, Pair, read_test_pairs
-from dragoman_lab.benchmarks.checking.resources import Encoding
+from dragoman_lab.benchmarks.checking.resources import Encoding, resources_of
 
 SERVED = ("fr", "de", "es", "ru", "el", "vi", "sw", "hi")
 STEPS = ("free", "numbers", "names and terms", "hints")
@@ -137,7 +137,8 @@ def measure(options: argparse.Namespace, language: str, reasoner: Reasoner, enco
     prompts = [list_prompts(sentence) for sentence in found]
     cache = options.output / f"drafts.{language}.json"
     drafts = make_drafts(reasoner, [prompt for steps in prompts for prompt in steps], cache)
-    knowledge = Knowledge(language, "en", analysis, view, view.inverse(), romanise, encoding)
+    known = resources_of(options.data, language, encoding, tables=False)
+    knowledge = replace(known, forward=view, backward=view.inverse())
     checked = check_drafts(prompts, drafts, knowledge)
     figures: dict[str, Any] = {}
     for count, step in enumerate(STEPS, 1):
