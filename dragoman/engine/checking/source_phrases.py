@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
@@ -27,6 +27,13 @@ LEAST_PROBABILITY = 0.1
 """Of a translation that is hinted at."""
 LONGEST_TERM = 4
 """Words of a glossary's term that are looked for together."""
+WORDS_OF_HINT = 2
+"""Words of a hint at most: dictionaries explain as well as translate."""
+CAPITALISED_NOUNS = frozenset({"de", "lb"})
+LARGE = 20_000
+"""Words of a table that has most words but names."""
+LONGEST_NAME = 10
+"""Letters of a name where nouns have capitals; what is longer is rather a compound."""
 _ENTRIES = 50
 _NEIGHBOURS = 200
 _LATIN = regex.compile(r"[\p{Latin}\p{M}\p{Nd}'’.-]+")
@@ -50,7 +57,7 @@ class SourcePhrases:
         terms, taken = self._terms(side, target, view)
         names, named = self._names(side, view)
         required = [*list_amounts(text, source, target), *terms, *names]
-        hints = self._hints(side, taken | named, view)
+        hints = [*_list_unknown(side, taken | named, view), *self._hints(side, taken | named, view)]
         return SourceSentence(text, tuple(required[:MOST]), tuple(hints[:HINTS]))
 
     def _terms(self, side: Side, target: str, view: View | None) -> tuple[list[Phrase], set[int]]:
@@ -110,11 +117,24 @@ class SourcePhrases:
         return [Phrase(tuple(forms), "hint") for forms in translated if forms]
 
 
+def _list_unknown(side: Side, taken: set[int], view: View | None) -> Iterator[Phrase]:
+    """Words that may be names where all nouns have a capital: no large table has them, and they are not long."""
+    if side.language not in CAPITALISED_NOUNS or view is None or len(view.surface.sources) < LARGE:
+        return
+    for place, token in enumerate(side.tokens):
+        written = side.text[token.start : token.end]
+        if place in taken or not place or not written[0].isupper() or len(written) > LONGEST_NAME:
+            continue
+        if token.word not in view.surface.sources and _LATIN.fullmatch(written):
+            yield Phrase((written,), "hint")
+
+
 def _translate(words: Iterable[str], view: View) -> list[str]:
     """The likeliest translations of words that are one term, as they are folded."""
     entries = view.surface.translations(" ".join(words), best=_ENTRIES)
     likely = sorted((entry for entry in entries if entry.p_forward >= LEAST_PROBABILITY), key=lambda e: -e.p_forward)
-    return list(dict.fromkeys(entry.term for entry in likely))[:FORMS]
+    terms = dict.fromkeys(entry.term for entry in likely if entry.term.count(" ") < WORDS_OF_HINT)
+    return list(terms)[:FORMS]
 
 
 def _write(term: str, words: Vocabulary, analysis: Analysis) -> str:
