@@ -42,7 +42,9 @@ class CheckedTranslations:
             for (start, end), future in zip(text.spans, text.futures, strict=True)
             for draft in _drafts(future)
         ]
-        checks, degraded = self._checking.check_pairs(pairs, source, target, snapshot, cancelled)
+        checks, degraded = self._checking.check_pairs(
+            pairs, source, target, snapshot, cancelled, doubtful=self.translations.doubtful
+        )
         following = iter(checks)
         return [
             _assemble(

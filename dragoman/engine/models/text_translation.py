@@ -18,7 +18,7 @@ from dragoman.engine.models.drafts import SourceSentence
 from dragoman.engine.models.generation import Generating
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.queue.worker import Cancelled
-from dragoman.engine.models.translating import translator_place
+from dragoman.engine.models.translating import TranslatorInfo, translator_place
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import Span, sentences
 
@@ -94,6 +94,12 @@ class Translations:
     def check_configured(self) -> None:
         """Raise :class:`NotInstalled` if this service has no translator; the message says how to name one."""
         translator_place(self._settings)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the translator is a bridge: most of its fluent sentences are wrong."""
+        info: TranslatorInfo | None = self._models.description("translator")
+        return info is not None and info.bridge
 
     def check(self, texts: Sequence[str]) -> None:
         """Raise :class:`InvalidRequest` if these texts exceed the limits of one request."""

@@ -26,6 +26,7 @@ import torch
 
 from dragoman.checking import Check, Knowledge, check_sentences
 from dragoman.engine.checking.choosing import choose_draft
+from dragoman.engine.checking.doubts import add_doubts
 from dragoman.engine.checking.source_phrases import SourcePhrases
 from dragoman.engine.models.drafts import Draft, SourceSentence, prompts_of
 from dragoman.engine.models.generation import Prompted, shipped_bridge, streams_of
@@ -125,7 +126,7 @@ def check_drafts(
 ) -> list[list[tuple[Draft, Check]]]:
     """The drafts of each sentence with their checks, one for each step."""
     pairs = [(prompt.text, drafts[prompt].text) for steps in prompts for prompt in steps]
-    checks = iter(check_sentences(pairs, knowledge))
+    checks = iter(add_doubts(pairs, check_sentences(pairs, knowledge), knowledge))
     return [[(drafts[prompt], next(checks)) for prompt in steps] for steps in prompts]
 
 
