@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dragoman.backbone.steering import Steering
 from dragoman.backbone.tokenizer import EOS, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
 from dragoman.deadline import check_each
@@ -111,6 +112,7 @@ def beam_search(
     limit: int | Sequence[int],
     alpha: float = 1.0,
     special: Sequence[int] = range(len(SPECIAL_TOKENS)),
+    steerings: Sequence[Steering | None] = (),
 ) -> list[Hypothesis]:
     """The best translation of each source (B, L), with at most `limit` tokens (one limit for all, or one for each).
     Of the `special` tokens only </s> is generated.
@@ -118,6 +120,7 @@ def beam_search(
     A finished hypothesis scores its log-probability / length ** alpha (Wu et al. 2016, without coverage), where the
     length includes </s>. A source is done with `beam` finished hypotheses. If none is finished at the limit, the most
     probable unfinished one is returned. Otherwise unfinished ones are ignored, because repetitive loops would win.
+    A source's steering, if there is one, leads its beams to phrases.
     """
     limits = [limit] * len(ids) if isinstance(limit, int) else list(limit)
     forbidden = torch.tensor([token for token in special if token != EOS], device=ids.device)
@@ -133,6 +136,11 @@ def beam_search(
     for length in check_each(range(1, max(limits) + 1)):
         log_probabilities, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
         log_probabilities[:, forbidden] = -torch.inf
+        for source, steering in enumerate(steerings):
+            if steering is None:
+                continue
+            for row in range(source * beam, (source + 1) * beam):
+                log_probabilities[row] = steering.lead(tokens[row, 1:].tolist(), log_probabilities[row], (EOS,))
         total = (scores.view(-1, 1) + log_probabilities).view(batch, -1)
         best, index = total.topk(2 * beam, dim=1)  # at most half of them end here
         parents, chosen = index // log_probabilities.shape[1], index % log_probabilities.shape[1]

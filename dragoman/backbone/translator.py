@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,9 @@ from dragoman.backbone.checkpoints import (
     write_tensors,
 )
 from dragoman.backbone.padding import pad_rows
+from dragoman.backbone.phrases import Phrase, Vocabulary
 from dragoman.backbone.seq2seq import Hypothesis, Seq2Seq, beam_search
+from dragoman.backbone.steering import Steering
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut_evenly
 from dragoman.backbone.veco import Veco
 from dragoman.files.atomic import atomic_folder
@@ -36,6 +39,8 @@ class Translation(NamedTuple):
 
     text: str
     whole: bool = True
+    others: tuple[str, ...] = ()
+    """Complete ones that were less likely."""
 
 
 class UnsupportedPair(ValueError):
@@ -49,8 +54,12 @@ class Translator(ABC):
     languages: frozenset[str]
 
     @abstractmethod
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
-        """Translate each text to the target language. A text too long for the model is translated in parts.
+    def translate(
+        self, texts: Sequence[str], source: str, target: str, *, beam: int = 5, phrases: Sequence[Sequence[Phrase]] = ()
+    ) -> list[Translation]:
+        """Translate each text to the target language, led to its ``phrases``, if there are any.
+
+        A text too long for the model is translated in parts.
 
         Raises:
             UnsupportedPair: if a language is not one of `languages`.
@@ -75,7 +84,9 @@ class VecoTranslator(Translator):
         self.model, self.vocabulary = model, vocabulary
         self.name, self.languages = name, frozenset(languages)
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
+    def translate(
+        self, texts: Sequence[str], source: str, target: str, *, beam: int = 5, phrases: Sequence[Sequence[Phrase]] = ()
+    ) -> list[Translation]:
         self.check(source, target)
         room = self.model.encoder.config.max_length // 2  # a translation may be much longer than its source
         encoded = self.vocabulary.ids(texts)
@@ -88,7 +99,11 @@ class VecoTranslator(Translator):
             longest = len(parts[order[-1]][1]) + 2
             batch = order[-max(1, rows // longest) :]
             del order[-len(batch) :]
-            hypotheses = self._translate([parts[index][1] for index in batch], start, beam)
+            led = [
+                phrases[text_index] if phrases and len(encoded[text_index]) <= room else ()
+                for text_index in (parts[index][0] for index in batch)
+            ]
+            hypotheses = self._translate([parts[index][1] for index in batch], start, beam, led)
             for index, best in zip(batch, hypotheses, strict=True):
                 translations[index] = Translation(self.vocabulary.decode(best.tokens), best.whole)
         joined: list[list[Translation]] = [[] for _ in texts]
@@ -99,13 +114,26 @@ class VecoTranslator(Translator):
             for pieces in joined
         ]
 
-    def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[Hypothesis]:
+    def _translate(
+        self, rows: Sequence[Sequence[int]], start: int, beam: int, phrases: Sequence[Sequence[Phrase]]
+    ) -> list[Hypothesis]:
         ids, mask = pad_rows([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
         longest = self.model.encoder.config.max_length
         limits = [
             min(longest, 3 * len(row) + 20) for row in rows
         ]  # by row, so a translation does not depend on its batch
-        return beam_search(self.model, ids, mask, start, beam=beam, limit=limits, special=self.vocabulary.special_ids)
+        vocabulary = self._vocabulary
+        return beam_search(
+            self.model, ids, mask, start, beam=beam, limit=limits, special=self.vocabulary.special_ids,
+            steerings=[Steering(vocabulary, of_row) if of_row else None for of_row in phrases],
+        )  # fmt: skip
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        def pieces() -> list[str]:
+            return [self.vocabulary.piece(token).replace("\u2581", " ") for token in range(len(self.vocabulary))]
+
+        return Vocabulary(lambda text: self.vocabulary.ids([text])[0], self.vocabulary.decode, pieces)
 
 
 def save_seq2seq(folder: Path, model: Seq2Seq, subwords: Subwords, about: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from dragoman.engine.checking.checking import Checking
+from dragoman.engine.checking.source_phrases import SourcePhrases
 from dragoman.engine.checking.translations import CheckedTranslations
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.engine.core.priority import Traffic
@@ -95,7 +96,6 @@ class Library:
                 settings.index.late_megabytes * 1e6 if settings.search.late_interaction else None,
             )
             opened.callback(self.dense.follower.close)
-            self.translations = Translations(self.models, settings)
             self.entities = Entities(self.source, self.models, settings.worker.worker_seconds)
             opened.callback(self.entities.follower.close)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense, self.entities)
@@ -107,6 +107,7 @@ class Library:
                 lambda snapshot: language.prepare(snapshot.languages),
             )
             opened.callback(self.tables.close)
+            self.translations = Translations(self.models, settings, SourcePhrases(self.tables.registry, analysis).find)
             self.scoring = scoring(self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)

@@ -28,6 +28,7 @@ from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.runtime import Runtime
 
 if TYPE_CHECKING:
+    from dragoman.backbone.phrases import Phrase
     from dragoman.backbone.sentences import TokenStates
     from dragoman.backbone.translator import Translation
     from dragoman.indexes.dense.state_codec import StateCodec
@@ -121,7 +122,9 @@ class UpperTranslator:
         self.barrier = Event()
         self.barrier.set()
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
+    def translate(
+        self, texts: Sequence[str], source: str, target: str, *, beam: int = 5, phrases: Sequence[Sequence[Phrase]] = ()
+    ) -> list[Translation]:
         self.batches.append(list(texts))
         self.barrier.wait(60)
         if any("poison" in text for text in texts):

@@ -26,6 +26,7 @@ from tests.support import small_batches
 from tests.support.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
 if TYPE_CHECKING:
+    from dragoman.backbone.phrases import Phrase
     from dragoman.backbone.translator import Translation
 
 STANDING_IN = [sys.executable, "-m", "tests.support.standing_in"]
@@ -43,7 +44,9 @@ class LoudEncoder(WordEncoder):
 
 
 class LoudTranslator(UpperTranslator):
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
+    def translate(
+        self, texts: Sequence[str], source: str, target: str, *, beam: int = 5, phrases: Sequence[Sequence[Phrase]] = ()
+    ) -> list[Translation]:
         print(f"translating {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
         _delay()
         while "hold" in texts and not Path(os.environ["STANDING_IN_GATE"]).exists():

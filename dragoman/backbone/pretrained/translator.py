@@ -6,17 +6,23 @@ each pair (`task_specific_params.translation_en_to_de`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import regex
 import torch
+from torch import Tensor
 
 from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.phrases import Phrase, Vocabulary
 from dragoman.backbone.pretrained.huggingface import first_line, load_config_and_tokenizer, load_pretrained
+from dragoman.backbone.steering import Steering
 from dragoman.backbone.translator import Translation, Translator, UnsupportedPair
 
 ROWS_PER_BATCH = 16
+DRAFTS = 3
+"""Beams whose translations are kept."""
 MAX_NEW_TOKENS = 256  # stops models that repeat themselves endlessly
 LANGUAGE_TOKEN = regex.compile(r"(?:__)?([a-z]{2,3})(?:_[A-Z][A-Za-z]{1,3})?(?:__)?")  # de_DE, deu_Latn, __de__
 TASK = regex.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
@@ -56,9 +62,14 @@ class HuggingFaceTranslator(Translator):
             pairs = ", ".join(f"{first} to {other}" for first, other in sorted(self._prefixes))
             raise UnsupportedPair(f"{self.name} does not translate {source!r} to {target!r}; it translates {pairs}")
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
+    def translate(
+        self, texts: Sequence[str], source: str, target: str, *, beam: int = 5, phrases: Sequence[Sequence[Phrase]] = ()
+    ) -> list[Translation]:
         self.check(source, target)
-        options: dict[str, Any] = {"num_beams": beam, "max_length": None, "do_sample": False}
+        count = min(beam, DRAFTS)
+        options: dict[str, Any] = {
+            "num_beams": beam, "num_return_sequences": count, "max_length": None, "do_sample": False,
+        }  # fmt: skip
         prefix = self._prefixes.get((source, target), "")
         if self._starts:
             self.tokenizer.src_lang = self._starts[source]
@@ -68,12 +79,45 @@ class HuggingFaceTranslator(Translator):
             rows = [prefix + text for text in texts[first : first + ROWS_PER_BATCH]]
             batch = self.tokenizer(rows, return_tensors="pt", padding=True, verbose=False).to(self.model.device)
             self._check_length(batch["attention_mask"].sum(1).tolist(), first)
+            led = phrases[first : first + ROWS_PER_BATCH]
+            if any(led):
+                options["logits_processor"] = [self._lead(led, beam, options.get("forced_bos_token_id") is not None)]
             with torch.inference_mode():
                 ids = self.model.generate(**batch, max_new_tokens=MAX_NEW_TOKENS, **options)
             ended = (ids[:, 1:] == self.tokenizer.eos_token_id).any(1).tolist()
             written = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
-            translations += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
+            for row in range(0, len(written), count):
+                best, *others = zip((text.strip() for text in written[row : row + count]), ended[row:], strict=False)
+                translations.append(Translation(*best, tuple(text for text, whole in others if whole)))
         return translations
+
+    def _lead(self, phrases: Sequence[Sequence[Phrase]], beam: int, named: bool) -> Callable[[Tensor, Tensor], Tensor]:
+        """What leads the beams of each text to its phrases; ``named``: the second token is that of the language."""
+        steerings = [Steering(self._vocabulary, of_text) if of_text else None for of_text in phrases]
+        begin = 2 if named else 1
+
+        def lead(ids: Tensor, scores: Tensor) -> Tensor:
+            if ids.shape[1] < begin:
+                return scores
+            led = scores.clone()
+            for row, tokens in enumerate(ids[:, begin:].tolist()):
+                if (steering := steerings[row // beam]) is not None:
+                    led[row] = steering.lead(tokens, scores[row], (self.tokenizer.eos_token_id,))
+            return led
+
+        return lead
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        def encode(text: str) -> list[int]:
+            ids: list[int] = self.tokenizer(text_target=text, add_special_tokens=False)["input_ids"]
+            return ids
+
+        def pieces() -> list[str]:
+            tokens = self.tokenizer.convert_ids_to_tokens(range(self.model.config.vocab_size))
+            return ["" if token is None else str(token).replace("\u2581", " ") for token in tokens]
+
+        return Vocabulary(encode, lambda ids: str(self.tokenizer.decode(ids, skip_special_tokens=True)), pieces)
 
     def _check_length(self, lengths: Sequence[int], first: int) -> None:
         longest = getattr(self.model.config, "max_position_embeddings", None)

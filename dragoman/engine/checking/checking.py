@@ -11,6 +11,7 @@ import numpy as np
 
 from dragoman.checking import Check, Knowledge, Status, TooManySentences, align, check_sentences
 from dragoman.checking.knowledge import Vectors
+from dragoman.engine.checking.doubts import add_doubts
 from dragoman.engine.checking.response import AlignedCheck, CheckReason, CheckResponse, Place
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
@@ -53,15 +54,22 @@ class Checking:
         target: str,
         snapshot: Snapshot | None = None,
         cancelled: Cancelled | None = None,
+        *,
+        doubtful: bool = False,
     ) -> tuple[list[Check], list[Degraded]]:
         """The checks of sentences and their translations, and why meaning was not checked, if it was not.
+
+        Of a ``doubtful`` translator more is asked, see :mod:`dragoman.engine.checking.doubts`.
 
         Raises:
             ServiceError: in background work, the encoder is not available; ``cancelled()``.
         """
-        return self._with_encoder(
-            lambda knowledge: check_sentences(pairs, knowledge), source, target, snapshot, cancelled
-        )
+
+        def check(knowledge: Knowledge) -> list[Check]:
+            checks = check_sentences(pairs, knowledge)
+            return add_doubts(pairs, checks, knowledge) if doubtful else checks
+
+        return self._with_encoder(check, source, target, snapshot, cancelled)
 
     def check_text(
         self, text: str, translation: str, source: str, target: str, cancelled: Cancelled | None = None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 
-from dragoman.checking import Check, Reason
+from dragoman.checking import Check
 from dragoman.engine.checking.checking import Checking
+from dragoman.engine.checking.choosing import choose_draft
 from dragoman.engine.checking.response import CheckedSentence, CheckedTranslation, CheckReason, Place
 from dragoman.engine.core.answer import Degraded
+from dragoman.engine.models.drafts import Draft, Drafts
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.text_translation import STAGE, Translations, Underway
 from dragoman.engine.tables.snapshot import Snapshot
@@ -34,15 +37,19 @@ class CheckedTranslations:
             Exception: that of a sentence that failed.
         """
         pairs = [
-            (text.text[start:end], future.result().text.strip())
+            (text.text[start:end], draft.text)
             for text in underway
             for (start, end), future in zip(text.spans, text.futures, strict=True)
-            if future is not None
+            for draft in _drafts(future)
         ]
-        checks, degraded = self._checking.check_pairs(pairs, source, target, snapshot, cancelled)
+        checks, degraded = self._checking.check_pairs(
+            pairs, source, target, snapshot, cancelled, doubtful=self.translations.doubtful
+        )
         following = iter(checks)
         return [
-            _assemble(text, [None if future is None else next(following) for future in text.futures])
+            _assemble(
+                text, [choose_draft([(draft, next(following)) for draft in _drafts(future)]) for future in text.futures]
+            )
             for text in underway
         ], degraded
 
@@ -73,14 +80,18 @@ class CheckedTranslations:
         return shown, degraded
 
 
-def _assemble(text: Underway, checks: Sequence[Check | None]) -> CheckedTranslation:
+def _drafts(future: Future[Drafts] | None) -> tuple[Draft, ...]:
+    return () if future is None else future.result().drafts
+
+
+def _assemble(text: Underway, chosen: Sequence[tuple[Draft, Check] | None]) -> CheckedTranslation:
     sentences, pieces = [], []
-    for (start, end), future, check in zip(text.spans, text.futures, checks, strict=True):
+    for (start, end), drafted in zip(text.spans, chosen, strict=True):
         piece = text.text[start:end]
-        if future is not None and check is not None:
-            translation = future.result()
-            check = check if translation.whole else _cut_off(check)
-            piece = piece if check.status == "failed" else translation.text.strip()
+        check = None
+        if drafted is not None:
+            draft, check = drafted
+            piece = piece if check.status == "failed" else draft.text
         failed = check is not None and check.status == "failed"
         pieces.append(piece)
         sentences.append(
@@ -92,9 +103,3 @@ def _assemble(text: Underway, checks: Sequence[Check | None]) -> CheckedTranslat
             )
         )
     return CheckedTranslation(text=text.join(pieces), sentences=sentences)
-
-
-def _cut_off(check: Check) -> Check:
-    """The check of a translation that did not end."""
-    reasons = check.reasons if any(reason.code == "length" for reason in check.reasons) else None
-    return Check("draft" if check.status == "ok" else check.status, reasons or (*check.reasons, Reason("length")))

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from dragoman.backbone.phrases import Phrase
 from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
 from dragoman.engine.models.queue.worker import UNFINISHED
 from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
@@ -49,6 +50,8 @@ class Prompted:
     seed: int = 0
     field: str = "question"
     """What held the text, for messages."""
+    phrases: tuple[Phrase, ...] | None = None
+    """What a translation is led to; it then has no other numbers in digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +119,13 @@ class Generation:
     def follow(self, text: str) -> None:
         """Take the text so far; a character of several tokens is not whole yet."""
         whole = text.removesuffix("\ufffd") if not self.stream.done else text
+        if self._emit is None:
+            self.text = whole  # a translation that is led to phrases may go back
+            return
         piece = whole[len(self.text) :]
         if piece:
             self.text = whole
-            if self._emit is not None:
-                self._emit(piece)
+            self._emit(piece)
 
 
 def bridge_place(settings: Settings) -> Path:
@@ -171,11 +176,6 @@ def limit_of(bridge: Reasoner, text: str) -> int:
     return 2 * len(bridge.encoder.subwords([text])[0].ids) + 16
 
 
-def translation_prompts(sentences: Sequence[str]) -> list[Prompted]:
-    """Sentences for a bridge, each to be translated by the likeliest tokens."""
-    return [Prompted(sentence, field="a sentence is too long to translate") for sentence in sentences]
-
-
 def streams_of(reasoner: Reasoner, prompts: Sequence[Prompted]) -> list[Stream]:
     """The streams of texts, for the decoder.
 
@@ -186,7 +186,9 @@ def streams_of(reasoner: Reasoner, prompts: Sequence[Prompted]) -> list[Stream]:
     for prompt in prompts:
         limit = limit_of(reasoner, prompt.text) if prompt.limit is None else prompt.limit
         try:
-            streams.append(reasoner.stream(prompt.text, prompt.quoted, limit, prompt.temperature, prompt.seed))
+            streams.append(
+                reasoner.stream(prompt.text, prompt.quoted, limit, prompt.temperature, prompt.seed, prompt.phrases)
+            )
         except ValueError as fault:
             raise InvalidRequest(f"{prompt.field}: {fault}") from fault
     return streams

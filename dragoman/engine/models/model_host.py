@@ -16,6 +16,7 @@ from dragoman import cores
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
+from dragoman.engine.models.drafts import SourceSentence, join_drafts, prompts_of
 from dragoman.engine.models.encoding import embed_passages, encode_queries
 from dragoman.engine.models.generation import (
     Generate,
@@ -24,7 +25,6 @@ from dragoman.engine.models.generation import (
     Prompted,
     advance_generations,
     streams_of,
-    translation_prompts,
 )
 from dragoman.engine.models.loading import LOADERS
 from dragoman.engine.models.queue.batches import Limits
@@ -183,11 +183,17 @@ class ModelHost:
             for future, generation in zip(futures, generations, strict=True)
         ]
 
-    def translate(self, source: str, target: str, sentences: Sequence[str]) -> list[Generating]:
-        """Queue the translations of sentences, all of them or none. Raises as :meth:`generate`."""
+    def translate(self, source: str, target: str, sentences: Sequence[SourceSentence]) -> list[Generating]:
+        """Queue the drafts of sentences, all of them or none; a result is :class:`Drafts`.
+
+        Raises as :meth:`generate`.
+        """
         if self.description("translator").bridge:
-            return self.generate("translator", translation_prompts(sentences))
-        return [Generating(future) for future in self.worker.submit(Translate(source, target), sentences)]
+            prompts = [list(prompts_of(sentence)) for sentence in sentences]
+            drafts = iter(self.generate("translator", [prompt for those in prompts for prompt in those]))
+            return [join_drafts([next(drafts) for _ in those]) for those in prompts]
+        costs = [len(sentence.text) for sentence in sentences]
+        return [Generating(future) for future in self.worker.submit(Translate(source, target), sentences, costs=costs)]
 
     def _model(self, model: str) -> Any:
         """A model; who has not had it loaded before waits for that here."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.priority import wait_limit
+from dragoman.engine.models.drafts import SourceSentence
 from dragoman.engine.models.encoding import EncodedQuery, EncoderInfo
 from dragoman.engine.models.generation import Generating, Prompted, ReasonerInfo
 from dragoman.engine.models.loading import RerankerInfo, has_reranker, may_be_of_encoder, reranker_place
@@ -66,7 +67,7 @@ class Host(Protocol):
         self, model: str, prompts: Sequence[Prompted], emit: Callable[[str], None] | None = None
     ) -> list[Generating]: ...
 
-    def translate(self, source: str, target: str, sentences: Sequence[str]) -> list[Generating]: ...
+    def translate(self, source: str, target: str, sentences: Sequence[SourceSentence]) -> list[Generating]: ...
 
     def trim(self) -> None: ...
 
@@ -194,8 +195,8 @@ class Models:
         (generating,) = self.host.generate("reasoner", [prompt], emit)
         return generating
 
-    def translate(self, source: str, target: str, sentences: Sequence[str]) -> list[Generating]:
-        """Queue the translations of sentences, all of them or none; a result has a `text`, and says if it is `whole`.
+    def translate(self, source: str, target: str, sentences: Sequence[SourceSentence]) -> list[Generating]:
+        """Queue the translations of sentences, all of them or none; a result is :class:`Drafts`.
 
         Raises:
             InvalidRequest: a sentence is too long for the translator.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +14,11 @@ import regex
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import wait_limit
+from dragoman.engine.models.drafts import SourceSentence
 from dragoman.engine.models.generation import Generating
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.queue.worker import Cancelled
-from dragoman.engine.models.translating import translator_place
+from dragoman.engine.models.translating import TranslatorInfo, translator_place
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.passages import Span, sentences
 
@@ -77,16 +78,28 @@ class Underway:
                 sentence.cancel()
 
 
+FindPhrases = Callable[[Sequence[str], str, str], list[SourceSentence]]
+"""What the translations of sentences from one language into another are led to."""
+
+
 class Translations:
     """Translates texts and search snippets. Safe from any thread."""
 
-    def __init__(self, models: Models, settings: Settings) -> None:
+    def __init__(self, models: Models, settings: Settings, find_phrases: FindPhrases | None = None) -> None:
+        """``find_phrases`` says what translations are led to; without it they are led to nothing."""
         self._models = models
         self._settings = settings
+        self._find_phrases = find_phrases
 
     def check_configured(self) -> None:
         """Raise :class:`NotInstalled` if this service has no translator; the message says how to name one."""
         translator_place(self._settings)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the translator is a bridge: most of its fluent sentences are wrong."""
+        info: TranslatorInfo | None = self._models.description("translator")
+        return info is not None and info.bridge
 
     def check(self, texts: Sequence[str]) -> None:
         """Raise :class:`InvalidRequest` if these texts exceed the limits of one request."""
@@ -108,7 +121,11 @@ class Translations:
         spans_of_texts = [sentences(text, SENTENCE_LENGTH) for text in texts]
         pieces = [text[start:end] for text, spans in zip(texts, spans_of_texts, strict=True) for start, end in spans]
         request = [piece for piece in pieces if _LETTER.search(piece)]
-        translations = iter(self._models.translate(source, target, request))
+        if self._find_phrases is None:
+            asked = [SourceSentence(piece) for piece in request]
+        else:
+            asked = self._find_phrases(request, source, target)
+        translations = iter(self._models.translate(source, target, asked))
         underway = []
         for text, spans in zip(texts, spans_of_texts, strict=True):
             lettered = [_LETTER.search(text[start:end]) is not None for start, end in spans]

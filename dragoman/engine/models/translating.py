@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dragoman.backbone.phrases import Phrase
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled
 from dragoman.engine.core.names import model_name
+from dragoman.engine.models.drafts import Draft, Drafts, SourceSentence, lacks_term
 from dragoman.engine.models.generation import shipped_bridge
 from dragoman.engine.models.readers import OFF
 from dragoman.engine.settings import Settings
@@ -28,7 +30,9 @@ class Translator(Protocol):
     name: str
     languages: frozenset[str]
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]: ...
+    def translate(
+        self, texts: Sequence[str], source: str, target: str, *, beam: int = 5, phrases: Sequence[Sequence[Phrase]] = ()
+    ) -> list[Translation]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +136,41 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
     return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
 
 
-def translate_sentences(translator: Translator, task: Translate, texts: Sequence[str], beam: int) -> list[Translation]:
-    """Translations of sentences.
+def translate_sentences(
+    translator: Translator, task: Translate, sentences: Sequence[SourceSentence], beam: int
+) -> list[Drafts]:
+    """Translations of sentences, those without a term of a glossary also led to it.
 
     Raises:
         InvalidRequest: the translator does not know this pair of languages.
     """
     try:
-        return translator.translate(texts, task.source, task.target, beam=beam)
+        return _translate(translator, task, sentences, beam)
     except Exception as fault:
         from dragoman.backbone.translator import UnsupportedPair
 
         if isinstance(fault, UnsupportedPair):
             raise InvalidRequest(f"source, target: {fault}") from fault
         raise
+
+
+def _translate(translator: Translator, task: Translate, sentences: Sequence[SourceSentence], beam: int) -> list[Drafts]:
+    texts = [sentence.text for sentence in sentences]
+    free = translator.translate(texts, task.source, task.target, beam=beam)
+    lacking = [
+        place
+        for place, (sentence, translation) in enumerate(zip(sentences, free, strict=True))
+        if lacks_term(translation.text, sentence)
+    ]
+    terms = [[phrase for phrase in sentences[place].required if phrase.kind == "term"] for place in lacking]
+    led = (
+        translator.translate([texts[place] for place in lacking], task.source, task.target, beam=beam, phrases=terms)
+        if lacking
+        else []
+    )
+    drafts = [[Draft(translation.text, translation.whole)] for translation in free]
+    for place, translation in zip(lacking, led, strict=True):
+        drafts[place].append(Draft(translation.text, translation.whole))
+    for place, translation in enumerate(free):
+        drafts[place] += [Draft(text) for text in translation.others]
+    return [Drafts(tuple(dict.fromkeys(those))) for those in drafts]

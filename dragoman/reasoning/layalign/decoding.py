@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
+from dragoman.backbone.steering import Steering
 from dragoman.deadline import check
 from dragoman.reasoning.layalign.model import EncoderStates, FusedCache, LayAlign, Prompt
 from dragoman.reasoning.layalign.states import read_texts
@@ -42,9 +43,12 @@ class Stream:
     tokens: list[int] = field(default_factory=list)
     ended: bool = False
     """Whether the LLM ended its answer; if it did not, the limit cut it off."""
+    steering: Steering | None = None
+    """Leads the answer to phrases that it has to have; it is of this stream alone."""
 
     def __post_init__(self) -> None:
         self._noise: torch.Generator | None = None
+        self._coming: list[int] = []
 
     @property
     def size(self) -> int:
@@ -57,12 +61,23 @@ class Stream:
         return self.ended or len(self.tokens) >= self.limit
 
     def take(self, logits: Tensor, ends: Sequence[int]) -> None:
-        """Choose the next token by its logits (vocabulary,)."""
+        """Choose the next token by its logits (vocabulary,); a stream that is led may go back to an earlier one."""
+        if self._coming:
+            self.tokens.append(self._coming.pop(0))
+            return
+        if self.steering is not None:
+            logits = self.steering.adjust(self.tokens, logits)
         token = int(logits.argmax()) if self.temperature == 0 else self._draw(logits)
-        if token in ends:
-            self.ended = True
-        else:
+        if self.steering is not None:
+            self.steering.note(self.tokens, logits, token)
+        if token not in ends:
             self.tokens.append(token)
+        elif self.steering is not None and (inserted := self.steering.insert(self.tokens)) is not None:
+            place, phrase = inserted
+            self.tokens[place:] = phrase[:1]
+            self._coming = list(phrase[1:])
+        else:
+            self.ended = True
 
     def _draw(self, logits: Tensor) -> int:
         if self._noise is None:
@@ -82,6 +97,8 @@ class RowsCache(FusedCache):
         """Keys and values (rows, heads, places, head width) by layer."""
         self.places: list[int] = []
         """Of each row, the place of the token that is read."""
+        self.prompts: list[int] = []
+        """Of each row, the places of its prompt."""
 
     @property
     def rotated(self) -> bool:
@@ -197,12 +214,15 @@ class Decoder:
             self._fused.append((fused, encoded.mask[row, :soft]))
             self._streams.append(stream)
             self._cache.places.append(length - 1)
+            self._cache.prompts.append(length - len(stream.tokens))
         self._fuse()
 
     def _step(self) -> None:
         """Read the last token of each stream, and choose the next."""
         cache = self._cache
-        cache.places = [place + 1 for place in cache.places]
+        cache.places = [
+            prompt + len(stream.tokens) - 1 for prompt, stream in zip(cache.prompts, self._streams, strict=True)
+        ]
         mask = cache.step()
         last = torch.tensor([[stream.tokens[-1]] for stream in self._streams], device=mask.device)
         outputs = self._model.llm.model.get_decoder()(
@@ -225,7 +245,7 @@ class Decoder:
                 for pair in self._cache.keys_values:
                     for stored in pair:
                         stored[row] = stored[last]
-            rows: list[list[Any]] = [self._streams, self._fused, self._cache.places]
+            rows: list[list[Any]] = [self._streams, self._fused, self._cache.places, self._cache.prompts]
             for held in rows:
                 held[row] = held[last]
                 held.pop()

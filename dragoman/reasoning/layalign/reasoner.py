@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from dragoman.backbone.phrases import Phrase, Vocabulary
 from dragoman.backbone.pretrained.llm import LanguageModel
+from dragoman.backbone.steering import Steering
 from dragoman.reasoning.layalign.bridges import load_bridge
 from dragoman.reasoning.layalign.decoding import Decoder, Stream
 from dragoman.reasoning.layalign.model import Prompt
@@ -42,6 +44,9 @@ class Reasoner:
         self.languages = frozenset(map(str, about.get("languages", [])))
         self.quality = {str(language): float(share) for language, share in about.get("quality", {}).items()}
         self.measured_on = str(about.get("measured_on", ""))
+        llm = self.model.llm
+        tokens = range(llm.tokenizer.get_vocab_size())
+        self._vocabulary = Vocabulary(llm.plain_ids, llm.text, lambda: [llm.text([token]) for token in tokens])
         self._before, self._after = str(about.get("before", "")), str(about.get("after", ""))
 
     @property
@@ -49,8 +54,18 @@ class Reasoner:
         """The most tokens of a question, documents and answer together."""
         return int(self.model.llm.model.config.max_position_embeddings)
 
-    def stream(self, question: str, quoted: str, limit: int, temperature: float, seed: int) -> Stream:
+    def stream(
+        self,
+        question: str,
+        quoted: str,
+        limit: int,
+        temperature: float,
+        seed: int,
+        phrases: Sequence[Phrase] | None = None,
+    ) -> Stream:
         """A stream that answers a question, with text that is quoted below it.
+
+        With ``phrases`` it is led to these, and has no other numbers in digits.
 
         Raises:
             ValueError: the question is too long for the encoder, or all of it together for the LLM.
@@ -61,6 +76,8 @@ class Reasoner:
         prompt = prompt_of(self.model.llm, self._before, self._after, question)
         prompt = Prompt(prompt.before, [*self.model.llm.plain_ids(quoted), *prompt.after])
         stream = Stream(self.encoder.frame(ids), prompt, limit, temperature, seed)
+        if phrases is not None:
+            stream.steering = Steering(self._vocabulary, phrases, numbers=True)
         if stream.size + limit > self.context:
             raise ValueError(f"{stream.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
         return stream

@@ -109,7 +109,7 @@ class Computing:
             (loaded,) = self._models.load(task.model, background=asked.background)
             begun.follow([Generating(loaded)], lambda info: Described(_describe(info), self.mark(task.model)))
         elif isinstance(task, Translate):
-            begun.follow(self._models.translate(task.source, task.target, contents), _convert_translation)
+            begun.follow(self._models.translate(task.source, task.target, contents))
         elif isinstance(task, Generate):
             begun.follow(self._models.host.generate(task.model, contents, begun.emit), _convert_text)
         elif isinstance(task, Score):
@@ -207,10 +207,6 @@ def _describe(info: Any) -> Any:
 
 def _convert_text(text: Any) -> Generated:
     return Generated(text.text, text.whole, text.prompt_tokens, text.completion_tokens, text.limit)
-
-
-def _convert_translation(text: Any) -> Generated:
-    return Generated(text.text, text.whole, 0, 0, 0)
 
 
 def _all_of(futures: Sequence[Future[Any]], finish: Callable[[], Any]) -> Future[Any]:

@@ -21,6 +21,7 @@ from dragoman.engine.core.errors import Conflict, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.priority import in_background, wait_limit
 from dragoman.engine.core.turns import caller
+from dragoman.engine.models.drafts import SourceSentence
 from dragoman.engine.models.generation import Generate, Generating, Prompted
 from dragoman.engine.models.queue.gathering import gather
 from dragoman.engine.models.queue.worker import Cancelled
@@ -178,7 +179,7 @@ class RemoteHost:
         """Have texts generated; `emit` receives their pieces on the thread of the connections."""
         return [Generating(future) for future in self.ask(Generate(model), prompts, emit=emit)]
 
-    def translate(self, source: str, target: str, sentences: Sequence[str]) -> list[Generating]:
+    def translate(self, source: str, target: str, sentences: Sequence[SourceSentence]) -> list[Generating]:
         """Have sentences translated."""
         return [Generating(future) for future in self.ask(Translate(source, target), sentences)]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from dragoman.backbone.phrases import Phrase, PhraseKind
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.limits import DOCUMENTS
+from dragoman.engine.models.drafts import SourceSentence
 from dragoman.engine.models.encoding import PassageText
 from dragoman.engine.models.generation import Generate, Prompted
 from dragoman.engine.models.loading import LOADERS
@@ -28,6 +30,8 @@ _SECONDS = 1_000_000.0
 _MAX_WEIGHT = 1_000_000
 _TAGGERS = ("ner", "pos")
 _READERS = ("reader", "statement_reader")
+_MOST_PHRASES = 100
+_KINDS = get_args(PhraseKind)
 _BRIDGES = ("reasoner", "translator")
 
 
@@ -162,6 +166,24 @@ def _check_prompt(prompt: Any, place: str) -> None:
     _check(prompt.limit is None or _is_count(prompt.limit), f"{place}.limit: not a number of tokens")
     _check(_is_figure(prompt.temperature) and prompt.temperature >= 0, f"{place}.temperature: not one")
     _check(_is_count(prompt.seed), f"{place}.seed: not a whole number")
+    if prompt.phrases is not None:
+        _check_phrases(prompt.phrases, f"{place}.phrases")
+
+
+def _check_sentence(sentence: Any, place: str) -> None:
+    _check(isinstance(sentence, SourceSentence), f"{place}: not a sentence to translate")
+    _check_text(sentence.text, f"{place}.text")
+    for name in ("required", "hints"):
+        _check_phrases(getattr(sentence, name), f"{place}.{name}")
+
+
+def _check_phrases(phrases: Any, place: str) -> None:
+    _check(isinstance(phrases, tuple) and len(phrases) <= _MOST_PHRASES, f"{place}: not a tuple of phrases")
+    for phrase in phrases:
+        _check(isinstance(phrase, Phrase) and phrase.kind in _KINDS, f"{place}: not phrases")
+        _check(isinstance(phrase.forms, tuple) and 0 < len(phrase.forms) <= _MOST_PHRASES, f"{place}: not phrases")
+        for form in phrase.forms:
+            _check_text(form, place)
 
 
 def _check_window(window: Any, place: str) -> None:
@@ -173,7 +195,7 @@ def _check_window(window: Any, place: str) -> None:
 _CONTENTS: dict[type, Callable[[Any, str], None]] = {
     Encode: _check_text,
     TagTexts: _check_text,
-    Translate: _check_text,
+    Translate: _check_sentence,
     Load: _check_text,
     Embed: _check_passage,
     Score: _check_score,
