@@ -52,11 +52,11 @@ class XquadStatement:
 class _Xquad:
     """The questions of one split in all languages, by id, and the paragraphs by their id without the language."""
 
-    def __init__(self, folder: Path, split: str) -> None:
+    def __init__(self, folder: Path, split: str, languages: Sequence[str]) -> None:
         self.rows: dict[str, dict[str, Row]] = {}
         self.paragraphs: dict[str, dict[str, str]] = {}
         self.sentences: dict[str, dict[str, list[str]]] = {}
-        for language in LANGUAGES:
+        for language in languages:
             rows = json_lines(folder / "queries" / f"{language}.jsonl.gz")
             self.rows[language] = {row["qid"]: row for row in rows if part_of(row) == split}
             self.paragraphs[language] = {
@@ -98,7 +98,7 @@ def read_statements(
 
     Those of 11 languages with themselves are as many as those of 20 pairs of two.
     """
-    xquad = _Xquad(folder, split)
+    xquad = _Xquad(folder, split, sorted({*languages, "en"}))
     pairs = [(language, language) for language in LANGUAGES]
     pairs += [pair for language in LANGUAGES if language != "en" for pair in (("en", language), (language, "en"))]
     for shift, (language, text_language) in enumerate(pairs):
@@ -106,8 +106,8 @@ def read_statements(
             continue
         share = 1.0 if language == text_language else len(LANGUAGES) / (2 * len(LANGUAGES) - 2)
         chosen = _spread(xquad.ids, round(count * share), shift)
-        for number, key in enumerate(chosen):
-            statement = _make(xquad, key, number, language, text_language)
+        for position, key in enumerate(chosen):
+            statement = _make(xquad, key, position, language, text_language)
             if statement is not None:
                 yield statement
 
@@ -118,9 +118,9 @@ def _spread(ids: Sequence[str], count: int, shift: int) -> list[str]:
     return [ids[(int(place * step) + shift * 7) % len(ids)] for place in range(min(count, len(ids)))]
 
 
-def _make(xquad: _Xquad, key: str, number: int, language: str, text_language: str) -> XquadStatement | None:
+def _make(xquad: _Xquad, key: str, position: int, language: str, text_language: str) -> XquadStatement | None:
     row = xquad.rows[language][key]
-    label, place = _LABELS[number % len(_LABELS)], _place(row["para"])
+    label, place = _LABELS[position % len(_LABELS)], _place(row["para"])
     answer = row["answer"]
     if label == "false":
         other = _other_answer(xquad, key, language)
@@ -128,14 +128,14 @@ def _make(xquad: _Xquad, key: str, number: int, language: str, text_language: st
             return None
         answer = other
     in_one = language == text_language  # where a sentence that keeps its answer would stand word for word
-    form = "question" if in_one or (number // len(_LABELS)) % 2 == 0 else "sentence"
+    form = "question" if in_one or (position // len(_LABELS)) % 2 == 0 else "sentence"
     statement = make_statement(row["text"], answer, language) if form == "question" else None
     if statement is None:
         form, statement = "sentence", _with_answer(xquad, row, language, answer)
     if statement is None:
         return None
     if label == "unknown":
-        other_place = _other_paragraph(xquad, place, number // len(_LABELS))
+        other_place = _other_paragraph(xquad, place, position // len(_LABELS))
         text = xquad.paragraphs[text_language][other_place]
     else:
         text = xquad.paragraphs[text_language][place]
@@ -149,25 +149,27 @@ def _other_answer(xquad: _Xquad, key: str, language: str) -> str | None:
     sentence = _sentence_of(xquad, rows[key], language) or ""
     for other in xquad.others(key):
         pairs = [(rows[key]["answer"], rows[other]["answer"]), (english[key]["answer"], english[other]["answer"])]
-        apart = all(one.lower() not in two.lower() and two.lower() not in one.lower() for one, two in pairs)
+        apart = all(
+            first.lower() not in second.lower() and second.lower() not in first.lower() for first, second in pairs
+        )
         if apart and rows[other]["answer"] not in sentence:
             return str(rows[other]["answer"])
     return None
 
 
-def _other_paragraph(xquad: _Xquad, place: str, number: int) -> str:
+def _other_paragraph(xquad: _Xquad, place: str, position: int) -> str:
     places = sorted(xquad.paragraphs["en"])
     articles: dict[str, list[str]] = {}
     for each in places:
         articles.setdefault(each.split("-")[0], []).append(each)
     article = place.split("-")[0]
-    if number % 2 == 0 and len(articles[article]) > 1:
+    if position % 2 == 0 and len(articles[article]) > 1:
         same = articles[article]
         return same[(same.index(place) + 1) % len(same)]
     names = sorted(articles)
-    other = articles[names[(names.index(article) + 1 + number) % len(names)]]
+    other = articles[names[(names.index(article) + 1 + position) % len(names)]]
     return (
-        other[number % len(other)]
+        other[position % len(other)]
         if other[0].split("-")[0] != article
         else places[(places.index(place) + 9) % len(places)]
     )

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from dragoman.engine.qa.judging.evidence import Features
-from dragoman.engine.qa.judging.weights import LABELS
+from dragoman.engine.qa.judging.weights import LABELS, products
 
 __all__ = ["Labelled", "fit_logistic", "fit_rules"]
 
-_DECAY = 0.01
+_DECAY = 0.1
+_LEAST_SCALE = 1e-3
 _PRIOR = 2.0
 """A rule counts as if it had been right once and wrong once more than it was."""
 _NEVER = 2.0
@@ -38,17 +39,21 @@ def fit_logistic(examples: Sequence[Labelled], least_right: float) -> dict[str, 
     A threshold is the least probability from which on so large a share of the labels is right, where each article is
     judged by weights that were fitted on the others.
     """
-    features = np.stack([example.features for example in examples])
+    figures = np.stack([example.features for example in examples])
+    center, scale = figures.mean(0), figures.std(0) + _LEAST_SCALE
+    terms = products((figures - center) / scale)
     labels = np.array([LABELS.index(example.label) for example in examples])
     articles = np.array([example.article for example in examples])
     unseen = np.empty((len(examples), len(LABELS)))
     for article in sorted(set(articles)):
         rest = articles != article
-        weights, offsets = _fit(features[rest], labels[rest])
-        unseen[~rest] = _softmax(features[~rest] @ weights.T + offsets)
-    weights, offsets = _fit(features, labels)
+        weights, offsets = _fit(terms[rest], labels[rest])
+        unseen[~rest] = _softmax(terms[~rest] @ weights.T + offsets)
+    weights, offsets = _fit(terms, labels)
     return {
         "features": list(Features.__dataclass_fields__),
+        "center": center.round(5).tolist(),
+        "scale": scale.round(5).tolist(),
         "weights": weights.round(4).tolist(),
         "offsets": offsets.round(4).tolist(),
         "thresholds": {label: threshold(unseen, labels, label, least_right) for label in ("true", "false")},
@@ -75,10 +80,9 @@ def fit_rules(rulings: Sequence[tuple[str, bool]], rules: Sequence[str]) -> dict
     return shares
 
 
-def _fit(features: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    mean, scale = features.mean(0), features.std(0) + 1e-6
-    x, y = torch.from_numpy((features - mean) / scale), torch.from_numpy(labels)
-    weights = torch.zeros(len(LABELS), features.shape[1], dtype=torch.float64, requires_grad=True)
+def _fit(terms: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    x, y = torch.from_numpy(terms), torch.from_numpy(labels)
+    weights = torch.zeros(len(LABELS), terms.shape[1], dtype=torch.float64, requires_grad=True)
     offsets = torch.zeros(len(LABELS), dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([weights, offsets], max_iter=200, line_search_fn="strong_wolfe")
 
@@ -89,8 +93,7 @@ def _fit(features: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDAr
         return total
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
-    unscaled = weights.detach().numpy() / scale
-    return unscaled, offsets.detach().numpy() - unscaled @ mean
+    return weights.detach().numpy(), offsets.detach().numpy()
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -71,8 +71,8 @@ class Statements:
         true = judgement.true
         response.label, response.probability = ("true", true) if true >= 0.5 else ("false", 1 - true)
         if judgement.evidence is not None:
-            number, start, end = judgement.evidence
-            text = texts[number]
+            place, start, end = judgement.evidence
+            text = texts[place]
             response.evidence = _evidence(question, text, *sentence_around(text.text, start, end))
 
 

@@ -18,8 +18,8 @@ import { chosenCollections, send } from "./search.js";
 import { createTranslation } from "./translations.js";
 
 /** What a user may rely on. */
-const RELIABILITY = "Sure only where a sentence says the same, or differs in a number, date or name alone."
-  + " Else one label in five may be wrong: read the sentence.";
+const RELIABILITY = "Sure only where a sentence says the same, or differs in a number, date or name alone." +
+  " Else one label in five may be wrong: read the sentence.";
 
 /** Offer answers and judgements only where the service has a reader, and say elsewhere how to get one. */
 export async function offerAnswers() {

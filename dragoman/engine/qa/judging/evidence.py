@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 from dragoman.checking.amounts import compare_amounts
 from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.qa.judging.negation import count_negations
+from dragoman.engine.qa.judging.rules import read_copy
 from dragoman.engine.qa.judging.words import AnalysedText, Linker
 from dragoman.ranking.maxsim import inside
 
 __all__ = ["Candidate", "Features", "choose_best", "describe"]
 
 Floats = NDArray[np.float64]
+_UNLIKE = 0.6
+"""Similarity below which a word is no other word for the same."""
+_RAREST = 40.0
+"""In nats; a word is no rarer."""
 _MOST = 2
 """Of amounts, more than so many count as so many."""
 
@@ -58,6 +63,18 @@ class Features:
     """The logarithm of their count."""
     denies: float
     """Whether one of both has a word that denies, and the other has none."""
+    weighted_similarity: float
+    """The mean similarity, of each word by how rare its subwords are."""
+    unlike: float
+    """How rare a word is that the sentence does not have, times how unlike it the sentence is: the most of any word."""
+    unlike_near: float
+    least_name: float
+    """The least similarity of a name that the sentence does not have; 1 if there is none."""
+    least_name_near: float
+    copied: float
+    """How much of the statement is the sentence's words in their order; 0 in two languages."""
+    replaced: float
+    """1 if one run of words stands for another, and is not like the sentence, where all else is copied."""
 
     def array(self) -> Floats:
         """The figures in the order of the fields."""
@@ -74,6 +91,15 @@ def similarities(statement: AnalysedText, encoded: EncodedQuery, states: NDArray
     total = weights.sum(0)
     similar: Floats = np.where(total > 0, largest @ weights / np.where(total > 0, total, 1.0), np.nan)
     return similar
+
+
+def _rarity(statement: AnalysedText, encoded: EncodedQuery) -> Floats:
+    """How rare the subwords of each word are, together."""
+    if not len(encoded.weights) or not len(statement.words):
+        return np.zeros(len(statement.words))
+    belongs = inside(encoded.offsets, [(word.start, word.end) for word in statement.words])
+    rarity: Floats = (belongs * encoded.weights[:, None]).sum(0)
+    return rarity
 
 
 def choose_best(encoded: EncodedQuery, candidates: Sequence[Candidate]) -> tuple[int, float]:
@@ -108,6 +134,9 @@ def describe(
     back = by.links(chosen.sentence, statement)
     missing = _missing(statement, [chosen])
     ordered = np.sort(similar[~np.isnan(similar)])
+    rarity = _rarity(statement, encoded)
+    names = np.array([word.name for word in statement.words], bool)
+    copied, is_replaced = read_copy(statement, chosen.sentence)
     denials = [bool(count_negations(text.text, text.language)) for text in (statement, chosen.sentence)]
     return Features(
         cosine=float(encoded.vector @ chosen.encoded.vector),
@@ -126,6 +155,13 @@ def describe(
         margin=margin,
         words=float(np.log1p(len(statement.words))),
         denies=float(denials[0] != denials[1]),
+        weighted_similarity=_weighted(similar, rarity),
+        unlike=_unlike(similar, rarity, ~linked),
+        unlike_near=_unlike(near_similar, rarity, ~near_linked),
+        least_name=_least(similar, ~linked & names),
+        least_name_near=_least(near_similar, ~near_linked & names),
+        copied=copied,
+        replaced=float(is_replaced and bool(len(ordered)) and float(ordered[0]) < _UNLIKE),
     )
 
 
@@ -153,6 +189,17 @@ def _mean(values: Floats) -> float:
 def _least(values: Floats, chosen: NDArray[np.bool_]) -> float:
     compared = values[chosen & ~np.isnan(values)]
     return float(compared.min()) if len(compared) else 1.0
+
+
+def _weighted(values: Floats, weights: Floats) -> float:
+    compared = ~np.isnan(values)
+    total = float(weights[compared].sum())
+    return float(values[compared] @ weights[compared]) / total if total else 1.0
+
+
+def _unlike(values: Floats, rarity: Floats, chosen: NDArray[np.bool_]) -> float:
+    compared = chosen & ~np.isnan(values)
+    return float(((1 - values[compared]) * np.minimum(rarity[compared], _RAREST)).max()) if compared.any() else 0.0
 
 
 def _share(linked: NDArray[np.bool_]) -> float:

@@ -58,7 +58,7 @@ class Comparison:
     ruling: Ruling | None = None
     features: Features | None = None
     rules_alone: bool = False
-    """Whether there were no figures to be had: the encoder has no states to compare."""
+    """Whether there were no figures to be had, as the encoder has no states to compare."""
 
     @property
     def is_true(self) -> bool:
@@ -145,13 +145,13 @@ def _read_sentences(statement: str, language: str, texts: Sequence[SourceText], 
     """The sentences of all texts, as many in a row as the statement has; questions say nothing."""
     length = min(_SENTENCES, max(1, len(sentences(statement, LONGEST))))
     read = []
-    for number, text in enumerate(texts):
+    for place, text in enumerate(texts):
         spans = sentences(text.text, LONGEST)
         for index in check_each(range(max(1, len(spans) - length + 1) if spans else 0), _CHECKED):
             start, end = spans[index][0], spans[min(index + length, len(spans)) - 1][1]
             if not _asks(text.text[start:end], text.language):
                 analysed = linker.analyse(text.text[start:end], text.language, language)
-                read.append(Sentence(number, index, start, end, analysed))
+                read.append(Sentence(place, index, start, end, analysed))
     return read
 
 

@@ -12,7 +12,7 @@ from dragoman.engine.qa.judging.negation import count_negations, is_negation
 from dragoman.engine.qa.judging.words import AMOUNT, AnalysedText, Linker
 from dragoman.indexes.analysis.transliteration import romanise, similarity
 
-__all__ = ["RULES", "Rule", "Ruling", "compare_texts"]
+__all__ = ["RULES", "Rule", "Ruling", "compare_texts", "read_copy"]
 
 Rule = Literal["stands", "amount", "name", "negation", "translated", "translated_amount"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -82,6 +82,20 @@ def _compare_across_languages(statement: AnalysedText, sentence: AnalysedText, l
     return Ruling("false", "translated_amount") if _differs_in_amounts_alone(statement, sentence) else None
 
 
+def read_copy(statement: AnalysedText, sentence: AnalysedText) -> tuple[float, bool]:
+    """How much of a statement is a sentence's words in their order, and whether one run of it stands for another.
+
+    0 and False in two languages, and for texts that are too long to be compared so.
+    """
+    said, written = statement.sequence, sentence.sequence
+    if statement.language != sentence.language or not said or max(len(said), len(written)) > _LONGEST:
+        return 0.0, False
+    matcher = SequenceMatcher(None, said, written, autojunk=False)
+    different = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    replaced = len(different) == 1 and different[0][0] == "replace"
+    return matcher.ratio(), replaced
+
+
 def _mismatches(statement: AnalysedText, sentence: AnalysedText) -> bool:
     return bool(compare_amounts(sentence.text, sentence.language, statement.text, statement.language))
 
@@ -100,10 +114,10 @@ def _are_other_names(
         return False
     if not (statement.names >= set(ours) and sentence.names >= set(theirs)):
         return False
-    return not any(_may_be_one_name(one, other) for one in ours for other in theirs)
+    return not any(_may_be_one_name(name, other) for name in ours for other in theirs)
 
 
-def _may_be_one_name(one: str, other: str) -> bool:
-    first, second = romanise(one), romanise(other)
+def _may_be_one_name(name: str, other: str) -> bool:
+    first, second = romanise(name), romanise(other)
     initials = not first or not second or (first[0] == second[0] and min(len(first), len(second)) <= 2)
-    return initials or similarity(one, other) >= _SPELLING
+    return initials or similarity(name, other) >= _SPELLING

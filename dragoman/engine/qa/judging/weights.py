@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dragoman.engine.qa.judging.evidence import Features
 
-__all__ = ["LABELS", "MODEL_TYPE", "Label", "Logistic", "Weights", "load_weights"]
+__all__ = ["LABELS", "MODEL_TYPE", "Label", "Logistic", "Weights", "load_weights", "products"]
 
 MODEL_TYPE = "judgement"
 Label = Literal["true", "false", "unknown"]
@@ -22,16 +22,20 @@ LABELS: tuple[Label, ...] = ("true", "false", "unknown")
 
 @dataclass(frozen=True)
 class Logistic:
-    """A multinomial logistic function of the features, and the probability from which on each label is given."""
+    """A multinomial logistic function of the features and their products by twos, and the probability from which on
+    each label is given."""
 
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    """What is taken from each feature, and what it is divided by then."""
     weights: NDArray[np.float64]
-    """(labels, features)"""
+    """(labels, terms)"""
     offsets: NDArray[np.float64]
     thresholds: Mapping[str, float]
 
     def probabilities(self, features: Features) -> dict[Label, float]:
         """The probability of each label."""
-        logits = self.weights @ features.array() + self.offsets
+        logits = self.weights @ products((features.array() - self.center) / self.scale) + self.offsets
         odds = np.exp(logits - logits.max())
         return dict(zip(LABELS, (odds / odds.sum()).tolist(), strict=True))
 
@@ -42,6 +46,12 @@ class Logistic:
         if probabilities[likelier] >= self.thresholds[likelier]:
             return likelier, probabilities[likelier]
         return "unknown", probabilities["unknown"]
+
+
+def products(figures: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Figures (..., F), their squares and their products by twos (..., F + F (F + 1) / 2)."""
+    first, second = np.triu_indices(figures.shape[-1])
+    return np.concatenate([figures, figures[..., first] * figures[..., second]], -1)
 
 
 @dataclass(frozen=True)
@@ -77,9 +87,14 @@ def _logistic(about: Mapping[str, Any]) -> Logistic:
     names = list(Features.__dataclass_fields__)
     if about["features"] != names:
         raise ValueError(f"features {about['features']}; {names} are known")
-    weights, offsets = np.array(about["weights"], np.float64), np.array(about["offsets"], np.float64)
-    if weights.shape != (len(LABELS), len(names)) or offsets.shape != (len(LABELS),):
-        raise ValueError(f"weights {weights.shape} and offsets {offsets.shape}")
-    if not (np.isfinite(weights).all() and np.isfinite(offsets).all()):
-        raise ValueError("a weight is not finite")
-    return Logistic(weights, offsets, {label: float(about["thresholds"][label]) for label in ("true", "false")})
+    center, scale, weights, offsets = (
+        np.array(about[name], np.float64) for name in ("center", "scale", "weights", "offsets")
+    )
+    terms = len(names) + len(names) * (len(names) + 1) // 2
+    shapes = (center.shape, scale.shape, weights.shape, offsets.shape)
+    if shapes != ((len(names),), (len(names),), (len(LABELS), terms), (len(LABELS),)):
+        raise ValueError(f"shapes {shapes}")
+    if not all(np.isfinite(part).all() for part in (center, scale, weights, offsets)) or not (scale > 0).all():
+        raise ValueError("a weight is not finite, or a scale not positive")
+    thresholds = {label: float(about["thresholds"][label]) for label in ("true", "false")}
+    return Logistic(center, scale, weights, offsets, thresholds)

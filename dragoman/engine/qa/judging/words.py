@@ -124,10 +124,10 @@ class Linker:
         return any(
             translation in terms or (" " in translation and all(part in terms for part in translation.split(" ")))
             for term in word.terms
-            for translation in self._translated(term, language, other)
+            for translation in self._translate(term, language, other)
         )
 
-    def _translated(self, term: str, language: str, other: str) -> frozenset[str]:
+    def _translate(self, term: str, language: str, other: str) -> frozenset[str]:
         key = (term, language, other)
         if key not in self._translations:
             view = self._view(language, other)
