@@ -9,6 +9,7 @@ parallel text with permissive licences and kept in the work folder, as the signa
 - ECE: the expected calibration error in ten bins of equal mass, of first hits and of those of ranks 2 to 10; beside it
   that of outcomes drawn by the probabilities themselves, which is what so few questions show of a perfect one.
 - Brier: the mean squared error, beside that of the base rate said of every hit.
+- weak: how many of the relevant hits, and of the others, are called so;
 - found: of questions, half of which are asked of a collection without their relevant documents, how many of these are
   not called good, and how many of the others; and how many of queries of random letters are called none.
 """
@@ -23,8 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.engine.search.relevance.judging import load_fitted, probabilities
-from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
-from dragoman_lab.benchmarks.search.relevance_fit import UNITS, best_of
+from dragoman_lab.benchmarks.search.relevance_fit import UNITS, best_of, read_pairs, tables_of_pairs
 from dragoman_lab.benchmarks.search.relevance_judged import (
     METHODS,
     RERANKED,
@@ -42,7 +42,14 @@ from dragoman_lab.benchmarks.search.relevance_measures import (
     chance_error,
     share,
 )
-from dragoman_lab.benchmarks.search.relevance_tasks import LANGUAGES, Task, nonsense_task, other_tasks, xquad_tasks
+from dragoman_lab.benchmarks.search.relevance_tasks import (
+    Pair,
+    Task,
+    all_pairs,
+    nonsense_task,
+    other_tasks,
+    xquad_tasks,
+)
 from dragoman_lab.evaluation.benchmark import Split
 
 DOCUMENTS = 1_500
@@ -88,6 +95,15 @@ def calibration(asked: Iterable[Asked]) -> str:
     return " | ".join(parts)
 
 
+def weakness(asked: Iterable[Asked]) -> str:
+    """The share of relevant hits that are weak, and of the others."""
+    pairs = [(relevances(question.hits), question.hits.relevant) for question in asked]
+    weak = np.concatenate([np.zeros(0), *(predicted < load_fitted().weak for predicted, _ in pairs)])
+    relevant = np.concatenate([np.zeros(0), *(outcomes for _, outcomes in pairs)]) > 0
+    shares = (weak[chosen].mean() if chosen.any() else np.nan for chosen in (relevant, ~relevant))
+    return " | ".join(f"{each:.0%}" for each in shares)
+
+
 def answers(asked: Sequence[Asked]) -> str:
     """What is said of questions with and without relevant documents."""
     without = [label(question.removed) for question in asked if is_removed(question.question)]
@@ -101,10 +117,13 @@ def table(title: str, rows: Iterable[Row]) -> list[str]:
         f"### {title}",
         "",
         "| | questions | ECE, rank 1 | by chance | Brier | base rate | ECE, ranks 2 to 10 | by chance | Brier"
-        " | base rate | not good, removed | not good, others |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        " | base rate | weak, relevant | weak, others | not good, removed | not good, others |",
+        "|" + "---|" * 14,
     ]
-    lines += [f"| {row.name} | {len(row.asked)} | {calibration(row.asked)} | {answers(row.asked)} |" for row in rows]
+    lines += [
+        f"| {row.name} | {len(row.asked)} | {calibration(row.asked)} | {weakness(row.asked)} | {answers(row.asked)} |"
+        for row in rows
+    ]
     return [*lines, ""]
 
 
@@ -137,7 +156,7 @@ def report(
     searcher: Searcher,
     data: Path,
     split: Split,
-    languages: tuple[str, ...],
+    pairs: Sequence[Pair],
     units: Sequence[str],
     questions: int,
     reranked: int,
@@ -145,13 +164,13 @@ def report(
     """All tables as Markdown."""
     lines: list[str] = []
     for unit in units:
-        asked = ask_tasks(searcher, xquad_tasks(data, split, unit, languages), questions, reranked)
+        asked = ask_tasks(searcher, xquad_tasks(data, split, unit, pairs), questions, reranked)
         lines += table(f"XQuAD-R, {unit}s, {split}, by method", grouped(asked, lambda question: question.way))
         for way in ("psq", "dense", "hybrid"):
             of_way = [question for question in asked if question.way == way]
             lines += table(f"XQuAD-R, {unit}s, {split}, {way}, by pair", grouped(of_way, pair_of))
     said: dict[str, list[str]] = {}
-    for task in xquad_tasks(data, split, units[0], languages):
+    for task in xquad_tasks(data, split, units[0], pairs):
         for way in METHODS:
             labels = [label(question.hits) for question in searcher.ask(nonsense_task(task), way, questions // 6)]
             said.setdefault(way.name, []).extend(labels)
@@ -173,20 +192,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps tables, collections and signals")
     parser.add_argument("--split", choices=("tune", "test"), default="tune")
-    parser.add_argument("--languages", default=",".join(LANGUAGES))
+    parser.add_argument("--pairs", type=read_pairs, default=all_pairs(), help="such as en-de,de-en; default: all")
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--others", action="store_true", help="also sets that nothing was fitted to")
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
     parser.add_argument("--reranked", type=int, default=30, help="of each pair and unit, with reranking; 0: none")
     arguments = parser.parse_args()
-    languages = tuple(arguments.languages.split(","))
-    translated = [*languages, "sw"] if arguments.others else languages
-    tables = [
-        make_tables(arguments.data, language, arguments.work / "tables", permissive=True)[0]
-        for language in translated
-        if language != "en"
-    ]
-    asked = arguments.split, languages, arguments.units.split(","), arguments.questions, arguments.reranked
+    further = ("sw", "de", "zh") if arguments.others else ()
+    tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs, *further)
+    asked = arguments.split, arguments.pairs, arguments.units.split(","), arguments.questions, arguments.reranked
     with open_searcher(arguments.work, tables) as searcher:
         text = report(searcher, arguments.data, *asked)
         if arguments.others:

@@ -25,7 +25,8 @@ from dragoman.engine.search.relevance.judging import FITTED, probabilities
 from dragoman.engine.search.relevance.signals import SIGNALS
 from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
 from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Hits, Searcher, open_searcher
-from dragoman_lab.benchmarks.search.relevance_tasks import LANGUAGES, nonsense_task, short_task, xquad_tasks
+from dragoman_lab.benchmarks.search.relevance_tasks import Pair, all_pairs, nonsense_task, short_task, xquad_tasks
+from dragoman_lab.evaluation.serving import TableFile
 
 Floats = NDArray[np.float64]
 UNITS = ("sentence", "paragraph")
@@ -194,17 +195,20 @@ def fit(asked: Sequence[Asked]) -> dict[str, Any]:
     }
 
 
-def ask_all(
-    searcher: Searcher, data: Path, languages: tuple[str, ...], units: Sequence[str], questions: int
-) -> list[Asked]:
-    """All examples: questions, answers as queries, and random letters."""
+def ask_all(searcher: Searcher, data: Path, pairs: Sequence[Pair], units: Sequence[str], questions: int) -> list[Asked]:
+    """All examples: questions, answers as queries, and random letters; the latter only of pairs with English."""
     asked: list[Asked] = []
     for unit in units:
-        for task in xquad_tasks(data, "tune", unit, languages):
+        for task in xquad_tasks(data, "tune", unit, pairs):
+            with_english = "en" in (task.benchmark.source, task.benchmark.target)
+            translated = task.benchmark.source != task.benchmark.target
             for way in METHODS:
-                asked += searcher.ask(task, way, questions)
-                asked += searcher.ask(short_task(data, task), way, questions // 2)
-                asked += searcher.ask(nonsense_task(task), way, questions // 6)
+                if way.late or (with_english and translated):
+                    asked += searcher.ask(task, way, questions)
+                    if way.method != "none":
+                        asked += searcher.ask(short_task(data, task), way, questions // 2)
+                if with_english and translated:
+                    asked += searcher.ask(nonsense_task(task), way, questions // 6)
             if task.is_reranked:
                 for way in RERANKED:
                     asked += searcher.ask(task, way, questions // 2)
@@ -212,23 +216,30 @@ def ask_all(
     return asked
 
 
+def read_pairs(text: str) -> list[Pair]:
+    """Pairs of languages as they are given: en-de,de-en."""
+    return [(source, target) for source, _, target in (pair.partition("-") for pair in text.split(","))]
+
+
+def tables_of_pairs(data: Path, work: Path, pairs: Sequence[Pair], *further: str) -> list[TableFile]:
+    """Tables of English and each language that is translated, trained on parallel text with permissive licences."""
+    translated = {language for source, target in pairs if source != target for language in (source, target)}
+    languages = sorted({*translated, *further} - {"en"})
+    return [make_tables(data, language, work / "tables", permissive=True)[0] for language in languages]
+
+
 def main() -> None:
     """Ask, fit and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps tables, collections and signals")
-    parser.add_argument("--languages", default=",".join(LANGUAGES))
+    parser.add_argument("--pairs", type=read_pairs, default=all_pairs(), help="such as en-de,de-en; default: all")
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
     arguments = parser.parse_args()
-    languages = tuple(arguments.languages.split(","))
-    tables = [
-        make_tables(arguments.data, language, arguments.work / "tables", permissive=True)[0]
-        for language in languages
-        if language != "en"
-    ]
+    tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs)
     with open_searcher(arguments.work, tables) as searcher:
-        asked = ask_all(searcher, arguments.data, languages, arguments.units.split(","), arguments.questions)
+        asked = ask_all(searcher, arguments.data, arguments.pairs, arguments.units.split(","), arguments.questions)
     content = {"command": "python -m dragoman_lab.benchmarks.search.relevance_fit", **fit(asked)}
     FITTED.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
