@@ -59,6 +59,10 @@ class Vocabulary:
         """The text of each token."""
         return self._pieces()
 
+    def piece(self, token: int) -> str:
+        """The text of a token; empty for one of the model's that the tokenizer has not."""
+        return self.pieces[token] if token < len(self.pieces) else ""
+
     @cached_property
     def numeric(self) -> list[int]:
         """The tokens with digits."""

@@ -67,14 +67,14 @@ class Steering:
     def lead(self, tokens: Sequence[int], logits: Tensor, ends: Sequence[int]) -> Tensor:
         """As :meth:`adjust`, for a beam: where it would end without a phrase it writes that first."""
         adjusted = self.adjust(tokens, logits)
-        missing = self._required(tokens)
+        missing = self._list_required(tokens)
         if not missing:
             return adjusted
         begins = sorted({form.within[0] for index in missing for form in self._phrases[index][1]})
         if int(adjusted.argmax()) in ends:
-            kept = adjusted[begins].clone()
+            free = adjusted[begins].clone()
             adjusted.fill_(-torch.inf)
-            adjusted[begins] = kept
+            adjusted[begins] = free
         else:
             adjusted[begins] += BEAM_BONUS
             adjusted[list(ends)] = -torch.inf
@@ -82,7 +82,7 @@ class Steering:
 
     def note(self, tokens: Sequence[int], logits: Tensor, chosen: int) -> None:
         """Keep what it would cost to put phrases here, where a token was chosen."""
-        if tokens and _WITHIN.match(self._vocabulary.pieces[chosen]):
+        if tokens and _WITHIN.match(self._vocabulary.piece(chosen)):
             return
         highest = float(logits.max())
         for index, (phrase, forms) in enumerate(self._phrases):
@@ -116,7 +116,7 @@ class Steering:
             for form in forms
         )
 
-    def _required(self, tokens: Sequence[int]) -> list[int]:
+    def _list_required(self, tokens: Sequence[int]) -> list[int]:
         text = self._vocabulary.decode(tokens)
         return [
             index
@@ -138,14 +138,14 @@ class Steering:
                     if not tail:
                         allowed.add(self._vocabulary.encode(" " + form)[0])
         places = sorted(allowed)
-        kept = logits[places].clone()
+        free = logits[places].clone()
         if tail in self._amounts and _GROUP.search(tail):
             logits[self._vocabulary.commas] = -torch.inf  # which the generator means to group digits by
         if not tail or tail.rstrip(_SEPARATORS) in self._amounts or not places:
             logits[self._vocabulary.numeric] = -torch.inf
         else:
             logits.fill_(-torch.inf)
-        logits[places] = kept
+        logits[places] = free
 
 
 def _count_reached(tokens: Sequence[int], form: _Form) -> int:

@@ -53,8 +53,8 @@ class Drafts:
 def prompts_of(sentence: SourceSentence) -> Iterator[Prompted]:
     """What a bridge is asked for: with the numbers alone, with names and terms, and with hints."""
     amounts = tuple(phrase for phrase in sentence.required if phrase.kind == "amount")
-    wanted = dict.fromkeys((amounts, sentence.required, (*sentence.required, *sentence.hints)))
-    for phrases in wanted:
+    distinct = dict.fromkeys((amounts, sentence.required, (*sentence.required, *sentence.hints)))
+    for phrases in distinct:
         yield Prompted(sentence.text, field="a sentence is too long to translate", phrases=phrases)
 
 

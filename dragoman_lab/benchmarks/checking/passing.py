@@ -107,8 +107,8 @@ def list_prompts(sentence: SourceSentence) -> list[Prompted]:
 
 def make_drafts(reasoner: Reasoner, prompts: Sequence[Prompted], cache: Path) -> dict[Prompted, Draft]:
     """The drafts of all prompts; those in the cache are not made again."""
-    made: dict[str, Any] = json.loads(cache.read_text(encoding="utf-8")) if cache.is_file() else {}
-    missing = [prompt for prompt in dict.fromkeys(prompts) if repr(prompt) not in made]
+    stored: dict[str, Any] = json.loads(cache.read_text(encoding="utf-8")) if cache.is_file() else {}
+    missing = [prompt for prompt in dict.fromkeys(prompts) if repr(prompt) not in stored]
     missing.sort(key=lambda prompt: len(prompt.text))
     for start in range(0, len(missing), AT_ONCE):
         batch = missing[start : start + AT_ONCE]
@@ -116,9 +116,9 @@ def make_drafts(reasoner: Reasoner, prompts: Sequence[Prompted], cache: Path) ->
         while any(not stream.done for stream in streams):
             reasoner.decoder.advance(streams, AT_ONCE)
         for prompt, stream in zip(batch, streams, strict=True):
-            made[repr(prompt)] = reasoner.text(stream.tokens).strip(), stream.ended
-        cache.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
-    return {prompt: Draft(*made[repr(prompt)]) for prompt in prompts}
+            stored[repr(prompt)] = reasoner.text(stream.tokens).strip(), stream.ended
+        cache.write_text(json.dumps(stored, ensure_ascii=False), encoding="utf-8")
+    return {prompt: Draft(*stored[repr(prompt)]) for prompt in prompts}
 
 
 def check_drafts(
@@ -134,12 +134,12 @@ def measure(options: argparse.Namespace, language: str, reasoner: Reasoner, enco
     """The shares of one language, with what is shown."""
     pairs, view = read_pairs(options, language), make_view(options, language)
     registry: Any = SimpleNamespace(snapshot=SimpleNamespace(views={(language, "en"): view}))
-    found = SourcePhrases(registry, analysis).find([source for source, _ in pairs], language, "en")
-    prompts = [list_prompts(sentence) for sentence in found]
+    read = SourcePhrases(registry, analysis).find([source for source, _ in pairs], language, "en")
+    prompts = [list_prompts(sentence) for sentence in read]
     cache = options.output / f"drafts.{language}.json"
     drafts = make_drafts(reasoner, [prompt for steps in prompts for prompt in steps], cache)
-    known = resources_of(options.data, language, encoding, tables=False)
-    knowledge = replace(known, forward=view, backward=view.inverse())
+    resources = resources_of(options.data, language, encoding, tables=False)
+    knowledge = replace(resources, forward=view, backward=view.inverse())
     checked = check_drafts(prompts, drafts, knowledge)
     figures: dict[str, Any] = {}
     for count, step in enumerate(STEPS, 1):
