@@ -1,0 +1,24 @@
+"""Roman numerals of centuries and names: XIX, Louis XIV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+__all__ = ["find_roman"]
+
+_ROMAN = regex.compile(r"(?<![\p{L}\p{N}'’.])[IVXІХ]{1,7}(?![\p{L}\p{N}'’])")
+"""The last two are Cyrillic."""
+_VALID = regex.compile(r"X{0,3}(?:IX|IV|V?I{0,3})")
+_VALUES = {"I": 1, "V": 5, "X": 10}
+
+
+def find_roman(text: str) -> Iterator[tuple[int, int, int]]:
+    """Start, end and quantity of each Roman numeral up to 39; a lone I or V is one, too."""
+    for match in _ROMAN.finditer(text):
+        letters = match.group().replace("І", "I").replace("Х", "X")
+        if _VALID.fullmatch(letters):
+            values = [_VALUES[letter] for letter in letters]
+            total = sum(-v if v < after else v for v, after in zip(values, [*values[1:], 0], strict=True))
+            yield match.start(), match.end(), total

@@ -1,0 +1,153 @@
+"""The words of a text that a lexicon knows, with all that each may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import regex
+
+from dragoman.checking.amounts.lexicon import Lexicon, NumberWord, load_lexicon
+from dragoman.checking.amounts.spelled import split_compound
+
+__all__ = ["Word", "find_words"]
+
+LONGEST_WORD = 60
+"""Code points of a word that is looked at."""
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*\.?(?:(?<=\b\p{L}\.)\p{L}\.?)?")
+_LETTERS = regex.compile(r"[\p{L}\p{M}.%]+")
+_NEXT = regex.compile(r"[ \-'\".]{0,2}")
+_ENDING = 8
+"""Letters that inflection may add to a stem, and no more."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word or phrase at ``start`` to ``end`` of the folded text."""
+
+    start: int
+    end: int
+    numbers: tuple[NumberWord, ...] = ()
+    """Several where one word holds them: dreiundzwanzig."""
+    month: int | None = None
+    weekday: int | None = None
+    unit: str | None = None
+    half: int | None = None
+    connector: bool = False
+
+
+Meaning = tuple[tuple[NumberWord, ...], int | None, int | None, str | None, int | None, bool]
+_NOTHING: Meaning = ((), None, None, None, None, False)
+
+
+def find_words(folded: str, lexicon: Lexicon) -> Iterator[Word]:
+    """The known words of ``folded`` in order; the longest phrase at each place."""
+    if lexicon.continuous:
+        yield from _scan_letters(folded, lexicon)
+        return
+    tokens = [(match.start(), match.end()) for match in _WORD.finditer(folded)]
+    index = 0
+    while index < len(tokens):
+        start, end = tokens[index]
+        meaning, count = _look_up_phrase(folded, tokens, index, lexicon)
+        if meaning == _NOTHING and end - start <= LONGEST_WORD:
+            meaning = _read_word(folded[start:end], lexicon.language)
+        if meaning != _NOTHING:
+            yield Word(start, tokens[index + count - 1][1], *meaning)
+        index += count
+
+
+def _look_up_phrase(folded: str, tokens: list[tuple[int, int]], index: int, lexicon: Lexicon) -> tuple[Meaning, int]:
+    """What the longest phrase from token ``index`` on means, and how many tokens it has."""
+    phrase = folded[slice(*tokens[index])].rstrip(".")
+    phrases = [phrase]
+    for following in range(index + 1, min(index + lexicon.longest, len(tokens))):
+        if not _NEXT.fullmatch(folded, tokens[following - 1][1], tokens[following][0]):
+            break
+        phrase = f"{phrase} {folded[slice(*tokens[following])].rstrip('.')}"
+        phrases.append(phrase)
+    for count in range(len(phrases), 0, -1):
+        if phrases[count - 1] in lexicon.ignored:
+            return _NOTHING, count
+        meaning = _look_up(phrases[count - 1], lexicon)
+        if meaning != _NOTHING:
+            return meaning, count
+    return _NOTHING, 1
+
+
+def _look_up(phrase: str, lexicon: Lexicon) -> Meaning:
+    entry = lexicon.numbers.get(phrase)
+    return (
+        (entry,) if entry else (),
+        lexicon.months.get(phrase),
+        lexicon.weekdays.get(phrase),
+        lexicon.units.get(phrase),
+        lexicon.halves.get(phrase),
+        phrase in lexicon.connectors,
+    )
+
+
+@lru_cache(maxsize=20_000)
+def _read_word(token: str, language: str) -> Meaning:
+    """A token that isn't there as it stands: a compound, an inflected form, or with a particle before it."""
+    lexicon = load_lexicon(language)
+    token = token.rstrip(".")
+    if token in lexicon.ignored:
+        return _NOTHING
+    meaning = _read_stem(token, lexicon)
+    for prefix in lexicon.prefixes:
+        if meaning != _NOTHING or len(token) < len(prefix) + 2:
+            break
+        if token.startswith(prefix):
+            rest = token[len(prefix) :]
+            if rest not in lexicon.ignored:
+                meaning = _look_up(rest, lexicon)
+                meaning = meaning if meaning != _NOTHING else _read_stem(rest, lexicon)
+    return meaning
+
+
+def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
+    if lexicon.joined and (numbers := split_compound(token, lexicon)):
+        return numbers, None, None, None, None, False
+    for ending in lexicon.endings:
+        if token.endswith(ending) and len(token) > len(ending) + 2:
+            stem = token[: -len(ending)]
+            if stem in lexicon.ignored:
+                continue
+            if stem in lexicon.numbers:
+                return (lexicon.numbers[stem],), None, None, None, None, False
+            if lexicon.joined and (numbers := split_compound(stem, lexicon)):
+                return numbers, None, None, None, None, False
+    for length in range(len(token), max(3, len(token) - _ENDING), -1):
+        entry = lexicon.stems.get(token[:length])
+        if entry and len(token) - length <= _ENDING - 3:
+            kind, meaning = entry
+            return (
+                (),
+                meaning if kind == "months" else None,
+                meaning if kind == "weekdays" else None,
+                meaning if kind == "units" else None,
+                None,
+                False,
+            )
+    return _NOTHING
+
+
+def _scan_letters(folded: str, lexicon: Lexicon) -> Iterator[Word]:
+    """Where words aren't separated: the longest entry at each place."""
+    for run in _LETTERS.finditer(folded):
+        place, end = run.span()
+        while place < end:
+            for stop in range(min(end, place + lexicon.longest), place, -1):
+                phrase = folded[place:stop]
+                if phrase in lexicon.ignored:
+                    place = stop
+                    break
+                meaning = _look_up(phrase, lexicon)
+                if meaning != _NOTHING:
+                    yield Word(place, stop, *meaning)
+                    place = stop
+                    break
+            else:
+                place += 1

@@ -1,0 +1,1 @@
+"""How surely what is checked is told: right translations from changed ones."""
