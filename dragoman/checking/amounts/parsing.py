@@ -96,7 +96,7 @@ def _grow(items: Sequence[Item], index: int, folded: str, lexicon: Lexicon, nume
 
 def _add_item(total: Sum, token: Item, lexicon: Lexicon) -> Sum | None:
     grown = copy(total)
-    return grown if all(grown.add(number, lexicon) for word in token.numbers) else None
+    return grown if all(grown.add(word, lexicon) for word in token.numbers) else None
 
 
 def _add_digits(total: Sum, items: Sequence[Item], index: int, folded: str) -> Sum | None:

@@ -87,7 +87,7 @@ def list_changed(language: str, pairs: list[Pair]) -> Iterator[tuple[str, str, s
 def measure(language: str, pairs: list[Pair], show: int) -> dict[str, tuple[int, int]]:
     """Accepted and all pairs, rejected and all changed ones by kind."""
     start = time.perf_counter()
-    alarms = [(a, b, found) for a, b in pairs if (found := compare_amounts(a, language, b, "en"))]
+    alarms = [(a, b, alarm) for a, b in pairs if (alarm := compare_amounts(a, language, b, "en"))]
     seconds = time.perf_counter() - start
     with_amounts = sum(1 for a, b in pairs if read_amounts(a, language) or read_amounts(b, "en"))
     each = seconds / max(1, len(pairs)) * 1000
