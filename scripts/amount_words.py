@@ -153,14 +153,15 @@ def spell_currencies(language: str) -> dict[str, str]:
 def add_name(names: dict[str, str], written: str, symbol: str) -> None:
     """Take in what is written beside the number."""
     name = regex.sub(r"\d+", " ", written).strip(" .-")
-    if name and "  " not in name and not (name.isascii() and len(name) == 1 and name.isalpha()):
+    short = len(name) <= 2 and name.isalpha() and not regex.search(r"[\p{Han}\p{Hangul}\p{Katakana}]", name)
+    if name and "  " not in name and not short:
         names.setdefault(name, symbol)
 
 
 def make_numbers(language: str) -> dict[str, int | str]:
     """Number words from which the package's rules put together all others."""
-    if language != "en" and spell("spellout", language, 23) == "twenty three":
-        return {}  # without rules
+    if language in ("zh", "ja", "yue") or (language != "en" and spell("spellout", language, 23) == "twenty three"):
+        return {}  # read sign by sign; without rules
     base = load_lexicon(language)
     numbers: dict[str, int | str] = {}
     lexicon = replace(base, numbers={})

@@ -38,7 +38,9 @@ class Amount:
     readings: tuple[Reading, ...]
     text: str
     spelled: bool = False
-    """Written in words, where a translator is free to say the same without a number."""
+    """Written in words or part of a name, so that a translator is free to say the same without a number."""
+    free: bool = False
+    """A Roman numeral of a name or a part of a fraction: asks for no counterpart, and contradicts another number."""
     vague: bool = False
     """Asks for no counterpart: dozens, hundreds of, a few thousand."""
 

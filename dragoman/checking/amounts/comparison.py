@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import regex
+
 from dragoman.checking.amounts.amount import Amount, Mismatch, MismatchCode, Reading
 from dragoman.checking.amounts.digits import split_runs
 from dragoman.checking.amounts.folding import fold_text
@@ -15,8 +17,15 @@ from dragoman.checking.amounts.units import agree, equals_converted
 __all__ = ["compare_amounts"]
 
 Key = tuple[str, Fraction | int]
-SMALL = 12
-"""A number word up to this asks for no counterpart of its own: a pair of twins, triplets, both."""
+SMALL = 2
+"""A number word up to this asks for no counterpart of its own: both, a pair, the other."""
+VAGUE = 100
+"""A vague number from this on contradicts another vague one: thousands, millions."""
+_DUAL = frozenset({"ar", "he", "sl", "mt"})
+"""Languages whose nouns have a form for two."""
+_MOST_COMPARED = 200
+"""Amounts of a text that one which is lacking is compared with as measures; sentences have fewer."""
+_PIECES = regex.compile(r"[\d ]+|\d+:\d+(?::\d+)?")
 
 
 @dataclass
@@ -33,7 +42,7 @@ class _Side:
 
     def lacks(self, amount: Amount) -> bool:
         """Whether nothing here means what ``amount`` does."""
-        if any(key in self.keys for reading in amount.readings for key in _list_reading_keys(reading)):
+        if any(key in self.keys for reading in amount.readings for key in _list_asked(reading)):
             return False
         pieces = _list_pieces(amount)
         return not (pieces and all(piece in self.keys for piece in pieces))
@@ -42,10 +51,11 @@ class _Side:
 def compare_amounts(source_text: str, source_language: str, target_text: str, target_language: str) -> list[Mismatch]:
     """The amounts of one sentence that the other lacks; an empty list where all agree, or none are written."""
     source, target = _Side.read(source_text, source_language), _Side.read(target_text, target_language)
-    lost = [amount for amount in source.amounts if target.lacks(amount)]
-    added = [amount for amount in target.amounts if source.lacks(amount)]
-    lost, added = _drop_converted(lost, target.amounts), _drop_converted(added, source.amounts)
-    return _pair(lost, added) + _compare_units(source.amounts, target.amounts)
+    lost = _drop_converted([amount for amount in source.amounts if target.lacks(amount)], target.amounts)
+    added = _drop_converted([amount for amount in target.amounts if source.lacks(amount)], source.amounts)
+    dual = source_language in _DUAL or target_language in _DUAL
+    vague = _pair_vague(lost, added)
+    return vague + _pair(lost, added, dual=dual) + _compare_units(source.amounts, target.amounts)
 
 
 def _drop_converted(amounts: Iterable[Amount], others: Sequence[Amount]) -> list[Amount]:
@@ -64,34 +74,53 @@ def _drop_converted(amounts: Iterable[Amount], others: Sequence[Amount]) -> list
     ]
 
 
-_MOST_COMPARED = 200
-"""Amounts of a text that one which is lacking is compared with as measures; sentences have fewer."""
+def _pair_vague(lost: list[Amount], added: list[Amount]) -> list[Mismatch]:
+    """Thousands against millions."""
+    sources, targets = ([amount for amount in side if _is_vague(amount)] for side in (lost, added))
+    return [_describe("number", *pair) for pair in zip(sources, targets, strict=False)]
 
 
-def _pair(lost: list[Amount], added: list[Amount]) -> list[Mismatch]:
+def _is_vague(amount: Amount) -> bool:
+    return amount.vague and all((reading.quantity or 0) >= VAGUE for reading in amount.readings)
+
+
+def _pair(lost: list[Amount], added: list[Amount], *, dual: bool) -> list[Mismatch]:
     """A mismatch for each amount that asks for a counterpart, with what stands in its place."""
+    lost, added = ([amount for amount in side if not _says_little(amount)] for side in (lost, added))
     mismatches = []
     for source in lost:
-        target = next((target for target in added if _kind(target) == _kind(source)), None)
-        if target is None and _may_lack(source):
+        target = next((target for target in added if _name_code(target) == _name_code(source)), None)
+        if target is None and _may_lack(source, dual=dual):
             continue
         if target is not None:
             added.remove(target)
-        mismatches.append(_describe(_kind(source), source, target))
-    mismatches += [_describe(_kind(target), None, target) for target in added if not _may_lack(target)]
-    return mismatches
+        mismatches.append(_describe(_name_code(source), source, target))
+    return mismatches + [
+        _describe(_name_code(target), None, target) for target in added if not _may_lack(target, dual=dual)
+    ]
 
 
-def _may_lack(amount: Amount) -> bool:
-    """Whether a translator may leave it unsaid, or say it without a number."""
+def _says_little(amount: Amount) -> bool:
+    """One is an article in many languages, and a half, both or dozens contradict no other number."""
     if amount.vague:
         return True
-    small = all(reading.quantity is None or reading.quantity <= SMALL for reading in amount.readings)
-    return amount.spelled and (small or amount.kind == "ordinal")
+    return all(
+        reading.quantity is not None and reading.quantity <= 1 and reading.unit != "month"
+        for reading in amount.readings
+    )
 
 
-def _kind(amount: Amount) -> MismatchCode:
-    return "date" if any(reading.month or reading.weekday for reading in amount.readings) else "number"
+def _may_lack(amount: Amount, *, dual: bool) -> bool:
+    """Whether a translator may leave it unsaid, or say it without a number."""
+    quantities = [reading.quantity for reading in amount.readings if reading.quantity is not None]
+    if dual and quantities and max(quantities) <= 2:
+        return True
+    return amount.spelled and (amount.free or all(quantity <= SMALL for quantity in quantities))
+
+
+def _name_code(amount: Amount) -> MismatchCode:
+    dated = any(reading.month or reading.weekday or reading.unit == "month" for reading in amount.readings)
+    return "date" if dated else "number"
 
 
 def _describe(code: MismatchCode, source: Amount | None, target: Amount | None) -> Mismatch:
@@ -105,41 +134,56 @@ def _describe(code: MismatchCode, source: Amount | None, target: Amount | None) 
 
 
 def _compare_units(sources: Sequence[Amount], targets: Sequence[Amount]) -> list[Mismatch]:
-    """Equal quantities of which each has a unit, and none the same."""
-    by_quantity: dict[Fraction, list[tuple[Amount, Reading]]] = {}
-    for target in targets:
-        for reading in target.readings:
-            if reading.quantity is not None:
-                by_quantity.setdefault(reading.quantity, []).append((target, reading))
+    """Equal quantities with a unit on each side that nothing on the other agrees with."""
+    ours, theirs = _sort_by_quantity(sources), _sort_by_quantity(targets)
     mismatches = []
-    for source in sources:
-        if source.readings[0].unit is None:
-            continue
-        others = [pair for reading in source.readings for pair in by_quantity.get(reading.quantity or Fraction(-1), ())]
-        if others and not any(agree(source.readings[0].unit, other.unit) for _, other in others):
-            mismatches.append(_describe("unit", source, others[0][0]))
+    for quantity, measures in ours.items():
+        others = theirs.get(quantity, {})
+        alone = [unit for unit in measures if not any(agree(unit, other) for other in others)]
+        other_alone = [other for other in others if not any(agree(unit, other) for unit in measures)]
+        for unit, other in zip(alone, other_alone, strict=False):
+            mismatches.append(_describe("unit", measures[unit], others[other]))
     return mismatches
 
 
+def _sort_by_quantity(amounts: Sequence[Amount]) -> dict[Fraction, dict[str, Amount]]:
+    """The amounts that have a unit, by quantity and by unit."""
+    measures: dict[Fraction, dict[str, Amount]] = {}
+    for amount in amounts:
+        for reading in amount.readings:
+            if reading.quantity is not None and reading.unit not in (None, "month"):
+                measures.setdefault(reading.quantity, {}).setdefault(reading.unit, amount)
+    return measures
+
+
 def _list_keys(amount: Amount) -> Iterator[Key]:
+    """All that an amount says."""
     for reading in amount.readings:
-        yield from _list_reading_keys(reading)
+        yield from _list_asked(reading)
+        if reading.quantity is not None:
+            yield "quantity", reading.quantity
     yield from _list_pieces(amount)
 
 
-def _list_pieces(amount: Amount) -> list[Key]:
-    """The runs of digits apart: a list, a score, a date in digits."""
-    return [("quantity", quantity) for _, _, quantity in split_runs(fold_text(amount.text))]
-
-
-def _list_reading_keys(reading: Reading) -> Iterator[Key]:
-    if reading.quantity is not None:
+def _list_asked(reading: Reading) -> Iterator[Key]:
+    """What the other side has to say: of a month a month, whatever its number is said of elsewhere."""
+    if reading.unit == "month" and reading.quantity is not None:
+        yield "month", int(reading.quantity)
+    elif reading.quantity is not None:
         yield "quantity", reading.quantity
-        if reading.unit == "month":
-            yield "month", int(reading.quantity)
     if reading.month is not None:
         yield "month", reading.month
     if reading.weekday is not None:
         yield "weekday", reading.weekday
     if reading.minute is not None:
         yield "minute", reading.minute
+
+
+def _list_pieces(amount: Amount) -> list[Key]:
+    """The runs of digits apart, of a time or of groups between spaces: 10:30 is a score as well."""
+    if amount.text.isdecimal() or (amount.kind != "time" and " " not in amount.text):
+        return []
+    folded = fold_text(amount.text)
+    if not _PIECES.fullmatch(folded):
+        return []
+    return [("quantity", quantity) for _, _, quantity in split_runs(folded)]

@@ -24,7 +24,7 @@ _LISTS = json.loads((files("dragoman.checking.amounts") / "data" / "ideographs.j
 _COUNTERS = regex.compile(r" ?\L<counters>", counters=_LISTS["counters"])
 """What is counted; a sign by itself is a number before these alone."""
 _NOT_NUMBERS = regex.compile(r"\L<words>", words=_LISTS["words"])
-_ORDINAL_BEFORE = "第"
+_BEFORE = "第之の"
 _VAGUE_BEFORE = "数幾几多好若"
 
 
@@ -38,7 +38,7 @@ def find_ideographs(folded: str) -> Iterator[tuple[int, int, Fraction]]:
         if start and folded[start - 1] in _VAGUE_BEFORE:
             continue
         numeral = match.group()
-        if len(numeral) == 1 and not (_COUNTERS.match(folded, end) or (start and folded[start - 1] == _ORDINAL_BEFORE)):
+        if len(numeral) == 1 and not (_COUNTERS.match(folded, end) or (start and folded[start - 1] in _BEFORE)):
             continue
         quantity = read_ideographs(numeral.replace(" ", "").replace(",", ""))
         if quantity is not None:

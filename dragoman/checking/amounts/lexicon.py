@@ -16,6 +16,10 @@ __all__ = ["Lexicon", "NumberWord", "load_lexicon"]
 
 CONTINUOUS = frozenset({"th", "lo", "km", "my", "zh", "ja", "yue", "bo"})
 """Languages written without spaces between words."""
+INFLECTED = frozenset(
+    "ru uk be bg mk sr hr bs sl pl cs sk lt lv el fi et hu tr az kk ky uz ka hy ta te kn ml".split()  # noqa: SIM905
+)
+"""Languages whose nouns have many endings, so that beginnings of words are looked up."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,13 @@ class NumberWord:
     vague: bool = False
     decade: bool = False
     """The twenties, years as well as a number."""
+    dozen: bool = False
+    """Multiplies what stands before it, and is an exact number by itself, too."""
 
     @property
     def scale(self) -> bool:
         """Whether it multiplies what stands before it: hundred, thousand, lakh."""
-        return self.quantity in _SCALES
+        return self.dozen or self.quantity in _SCALES
 
 
 _SCALES = frozenset(Fraction(10) ** power for power in (2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 18))
@@ -48,6 +54,8 @@ class Lexicon:
     units: Mapping[str, str]
     stems: Mapping[str, Any]
     """Beginnings of inflected months, weekdays and units, with the kind and what the word means."""
+    compounds: Mapping[str, NumberWord]
+    """Beginnings of words that hold a number: двухлетний."""
     halves: Mapping[str, int]
     """Words for before noon (0) and after noon (12)."""
     connectors: frozenset[str]
@@ -85,7 +93,8 @@ def load_lexicon(language: str) -> Lexicon:
         months=tables["months"],
         weekdays=tables["weekdays"],
         units=tables["units"],
-        stems=_make_stems(tables) if not continuous else {},
+        stems=_make_stems(tables) if language in INFLECTED else {},
+        compounds={fold_text(p): _parse_number(entry) for p, entry in words.get("compounds", {}).items()},
         halves=tables["halves"],
         connectors=frozenset(map(fold_text, words.get("connectors", ()))),
         prefixes=tuple(sorted(map(fold_text, words.get("prefixes", ())), key=len, reverse=True)),
@@ -101,7 +110,7 @@ def load_lexicon(language: str) -> Lexicon:
 
 
 _TABLES = ("months", "weekdays", "units", "halves")
-_SHORTEST_STEM = 4
+_SHORTEST_STEM = 5
 
 
 def _make_stems(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, Any]]:
@@ -109,21 +118,20 @@ def _make_stems(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
     stems: dict[str, tuple[str, Any] | None] = {}
     for name in ("months", "weekdays", "units"):
         for word, meaning in tables[name].items():
-            if " " in word or len(word) <= _SHORTEST_STEM or not word.isalpha():
-                continue
-            for stem in {
-                word,
-                word[:-1] if len(word) > _SHORTEST_STEM else word,
-                word[: max(_SHORTEST_STEM, len(word) - 2)],
-            }:
-                stems[stem] = (name, meaning) if stems.get(stem, (name, meaning)) == (name, meaning) else None
+            if len(word) >= _SHORTEST_STEM and word.isalpha():
+                for cut in range(3):
+                    stem = word[: max(_SHORTEST_STEM, len(word) - cut)]
+                    same = stems.get(stem, (name, meaning)) == (name, meaning)
+                    stems[stem] = (name, meaning) if same else None
     return {stem: meaning for stem, meaning in stems.items() if meaning is not None}
 
 
 def _parse_number(entry: int | str) -> NumberWord:
-    """``3``, ``"3o"`` for the third, ``"12v"`` for dozens, ``"20d"`` for the twenties, ``"1/2"``."""
+    """``3``, ``"3o"`` for the third, ``"12v"`` for dozens, ``"20d"`` for the twenties, ``"12x"`` for a dozen, ``"1/2"``."""
     text = str(entry)
-    return NumberWord(Fraction(text.rstrip("ovd")), ordinal="o" in text, vague="v" in text, decade="d" in text)
+    return NumberWord(
+        Fraction(text.rstrip("ovdx")), ordinal="o" in text, vague="v" in text, decade="d" in text, dozen="x" in text
+    )
 
 
 def _read_file(name: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,6 +20,8 @@ __all__ = ["Item", "list_items"]
 
 _SIGN = regex.compile("|".join(map(regex.escape, SIGNS)) + r"|[a-z]{2,3}\$(?!\w)")
 _VULGAR = regex.compile(f"[{''.join(VULGAR)}]")
+_CODE = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]-?$")
+_BEGINNING = regex.compile(r"(?:^|[.!?:…\"“„«‘(\[-])[ \"“„«']*$")
 _FOLLOWED_BY_C = regex.compile(r"° ?([cfсф])(?!\p{L})")
 
 
@@ -37,10 +40,14 @@ class Item:
     half: int | None = None
     connector: bool = False
     roman: bool = False
+    code: bool = False
+    """Digits that belong to a name: COVID-19, A320."""
+    capital: bool = False
+    """Begins with a capital that no sentence begins with."""
     ideographs: bool = False
 
 
-def list_items(text: str, folded: str, lexicon: Lexicon) -> list[Item]:
+def list_items(text: str, folded: str, places: Sequence[int], lexicon: Lexicon) -> list[Item]:
     """All items of ``folded``, apart from each other; where two overlap, the one that begins first."""
     items = _list_numerals(folded)
     if lexicon.language in ("zh", "ja", "yue"):
@@ -59,13 +66,18 @@ def list_items(text: str, folded: str, lexicon: Lexicon) -> list[Item]:
                 unit=word.unit,
                 half=word.half,
                 connector=word.connector,
+                capital=word.month is not None and _is_capital(text, places[word.start]),
             )
         )
     return _drop_overlaps(items)
 
 
+def _is_capital(text: str, place: int) -> bool:
+    return text[place].isupper() and not _BEGINNING.search(text, max(0, place - 4), place)
+
+
 def _drop_overlaps(items: list[Item]) -> list[Item]:
-    items.sort(key=lambda token: (token.start, not token.quantities, -token.end))
+    items.sort(key=lambda token: (token.start, -token.end, not token.quantities))
     apart: list[Item] = []
     for token in items:
         if not apart or token.start >= apart[-1].end:
@@ -78,7 +90,8 @@ def _list_numerals(folded: str) -> list[Item]:
     for match in check_each(NUMERAL.finditer(folded)):
         quantities = read_numeral(match.group())
         if quantities:
-            items.append(Item(match.start(), match.end(), quantities))
+            code = _CODE.search(folded, max(0, match.start() - 2), match.start()) is not None
+            items.append(Item(match.start(), match.end(), quantities, code=code))
         else:
             start = match.start()
             items += [Item(start + a, start + b, (run,)) for a, b, run in split_runs(match.group())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import regex
@@ -19,7 +19,7 @@ __all__ = ["Quantity", "find_unit", "read_quantity"]
 _NEAR = regex.compile(r"[ \-]{0,2}")
 _BEFORE_UNIT = regex.compile(
     r"(?:-?(?:st|nd|rd|th|er|e|ème|º|ª|o|a|οσ|η|ο|ου|ησ|й|я|е|го|ый|ой|му|м|х|ти|та|и|inci|nci|uncu|वीं|वें|वी))?"
-    r"[ \-.]{0,2}(?:of )?"
+    r"[多余餘几幾]?[ \-.]{0,2}(?:of )?"
 )
 """Endings of ordinals in digits, and a space."""
 _MOST_WORDS = 30
@@ -40,7 +40,7 @@ class Quantity:
     spelled: bool = True
     decade: bool = False
     roman: bool = False
-    units: list[str] = field(default_factory=list)
+    code: bool = False
 
 
 def read_quantity(items: Sequence[Item], index: int, folded: str, lexicon: Lexicon) -> Quantity | None:
@@ -48,6 +48,8 @@ def read_quantity(items: Sequence[Item], index: int, folded: str, lexicon: Lexic
     first = items[index]
     if first.roman:
         return Quantity(first.start, first.end, first.quantities, index + 1, roman=True)
+    if first.code:
+        return Quantity(first.start, first.end, first.quantities, index + 1, spelled=False, code=True)
     if first.quantities:
         readings = [_grow(items, index, folded, lexicon, quantity) for quantity in first.quantities]
         longest = max(reading.following for reading in readings)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import Literal
 
 import regex
 
@@ -18,8 +19,18 @@ __all__ = ["read_amounts"]
 
 _DECADE = regex.compile(r"(?:'?s|-?ern?|-?(?:х|ых|ті|ти|те)|'?(?:lar|ler|lı|li))(?!\p{L})| ?[年년]?[代대](?!表)|ها")
 """What follows a decade in digits."""
+_SHORT_SCALE = regex.compile(r"(?:m|k|bn|b)(?![\p{L}\p{N}²³])")
+_SHORT_SCALES = {"m": 10**6, "k": 10**3, "bn": 10**9, "b": 10**9}
+_HALF_AFTER = regex.compile(r"半|반|ครึ่ง")
+_FRACTION = regex.compile(r"分[之の] ?$")
+_DATE_IN_DIGITS = regex.compile(r"(?<!\d)\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)|(?<!\d)\d{1,2}[/.]\d{1,2}(?![\d/])")
 _CLOCK = regex.compile(r"(?:[:：]|(?<=\d)h)(\d{2})(?:[:：]\d{2})?(?![\d.,:])")
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867, "民国": 1911, "民國": 1911}
+_DECADE_BEFORE = regex.compile(
+    r"(?:décadas?|années|anos|años|anni|jahre|década|thập niên|thập kỷ|tahun|ทศวรรษ(?:ที่)?)(?: \p{L}{1,3}){0,2}['\" ]*$"
+)
+_CAPITAL_MONTHS = frozenset({"en", "tr"})
+"""Languages that write months with a capital, and have some that are common words."""
 _BEFORE_ONLY = CURRENCIES | {"%"}
 _UNIT_FIRST = frozenset({"sw", "vi", "th", "id", "ms", "lo", "km"})
 """Languages that write hour, day or year before the number as well."""
@@ -29,15 +40,28 @@ def read_amounts(text: str, language: str) -> list[Amount]:
     """The amounts of ``text`` in order, apart from each other; ``language`` is an ISO 639-1 code and settles words."""
     lexicon = load_lexicon(language)
     folded, places = fold_with_places(text)
-    items = list_items(text, folded, lexicon)
+    items = list_items(text, folded, places, lexicon)
     amounts = []
-    for start, end, kind, readings, spelled, vague in _read_items(items, folded, lexicon):
+    for start, end, kind, readings, freedom in _join_decades(_read_items(items, folded, lexicon), folded):
         begin, stop = places[start], places[end - 1] + 1
-        amounts.append(Amount(begin, stop, kind, readings, text[begin:stop], spelled=spelled, vague=vague))
+        amounts.append(
+            Amount(
+                begin,
+                stop,
+                kind,
+                readings,
+                text[begin:stop],
+                spelled=freedom != "written",
+                free=freedom == "free",
+                vague=freedom == "vague",
+            )
+        )
     return amounts
 
 
-Extract = tuple[int, int, AmountKind, tuple[Reading, ...], bool, bool]
+Freedom = Literal["written", "spelled", "free", "vague"]
+"""How much a translator may leave out."""
+Extract = tuple[int, int, AmountKind, tuple[Reading, ...], Freedom]
 
 
 def _read_items(items: Sequence[Item], folded: str, lexicon: Lexicon) -> Iterator[Extract]:
@@ -48,17 +72,17 @@ def _read_items(items: Sequence[Item], folded: str, lexicon: Lexicon) -> Iterato
         if clock is not None:
             end, minute, following = clock
             half = _find_half(items, index, following, folded)
-            yield token.start, end, "time", _list_times(minute, half), False, False
+            yield token.start, end, "time", _list_times(minute, half), "written"
             index = following
             continue
         quantity = read_quantity(items, index, folded, lexicon)
         if token.month is not None and not _is_plain_word(token, items, index, folded, lexicon):
             readings = (Reading(month=token.month), *_list_others(token, quantity))
-            yield token.start, token.end, "date", readings, len(readings) > 1, False
+            yield token.start, token.end, "date", readings, "spelled" if len(readings) > 1 else "written"
             index += 1
         elif token.weekday is not None:
             readings = (Reading(weekday=token.weekday), *_list_others(token, quantity))
-            yield token.start, token.end, "date", readings, len(readings) > 1, False
+            yield token.start, token.end, "date", readings, "spelled" if len(readings) > 1 else "written"
             index += 1
         elif quantity is not None:
             amount = _read_measure(items, index, quantity, folded, lexicon, reached)
@@ -68,6 +92,27 @@ def _read_items(items: Sequence[Item], folded: str, lexicon: Lexicon) -> Iterato
             index = quantity.following
         else:
             index += 1
+
+
+def _join_decades(extracts: Iterable[Extract], folded: str) -> Iterator[Extract]:
+    """``20 世纪 30 年代`` is the 1930s."""
+    century: Extract | None = None
+    for extract in extracts:
+        start, end, kind, readings, freedom = extract
+        if century is not None:
+            last = readings[0].quantity
+            if last is not None and last < 100 and start - century[1] <= 1 and _DECADE.search(folded, start, end + 3):
+                whole = (century[3][0].quantity or 0) * 100 - 100 + last
+                extract = (century[0], end, kind, (Reading(quantity=Fraction(whole)),), freedom)
+            else:
+                yield century
+            century = None
+        if extract[3][0].unit == "century" and len(extract[3]) == 1:
+            century = extract
+        else:
+            yield extract
+    if century is not None:
+        yield century
 
 
 def _list_others(token: Item, quantity: Quantity | None) -> tuple[Reading, ...]:
@@ -80,6 +125,12 @@ def _list_others(token: Item, quantity: Quantity | None) -> tuple[Reading, ...]:
 def _is_plain_word(token: Item, items: Sequence[Item], index: int, folded: str, lexicon: Lexicon) -> bool:
     """Whether a word that is a month's name as well stands where no date is: may, march."""
     if folded[token.start : token.end].rstrip(".") not in lexicon.plain:
+        return False
+    if (
+        token.capital
+        if lexicon.language in _CAPITAL_MONTHS
+        else lexicon.language == "fr" and folded[token.start] == "m"
+    ):
         return False
     near = [items[place] for place in (index - 1, index + 1) if 0 <= place < len(items)]
     return not any(
@@ -142,17 +193,47 @@ def _read_measure(
         unit, start = before.unit, before.start
         if unit == "mo" and lexicon.language == "vi":
             unit = "month"
+    decade = _DECADE.match(folded, quantity.end) if quantity.end - quantity.start in (2, 4) else None
+    if decade is not None and after is not None and after.start < decade.end():
+        after = None
     if after is not None and (unit is None or after.unit == "century"):
         unit, end = after.unit, after.end
         quantity.following += 1
     if quantity.roman and unit != "century" and quantity.end - quantity.start < 2:
         return None
     quantities = _list_quantities(quantity, unit, folded, lexicon)
+    if _HALF_AFTER.match(folded, end):
+        quantities += tuple(reading + Fraction(1, 2) for reading in quantities)
     readings = tuple(Reading(quantity=reading, unit=unit) for reading in quantities)
+    if multiplier := _SHORT_SCALE.match(folded, quantity.end):
+        factor = _SHORT_SCALES[multiplier.group()]
+        readings += tuple(
+            Reading(quantity=reading * factor, unit=unit if unit in CURRENCIES else None) for reading in quantities
+        )
     half = _find_half(items, index, quantity.following, folded)
     if unit == "clock" or (half is not None and quantities[0] <= 24 and unit in (None, "h")):
         readings += _list_times(int(quantities[0] * 60), half) if quantities[0] <= 24 else ()
-    return start, end, _name_kind(quantity, unit, readings), readings, quantity.spelled, quantity.vague
+    if unit is None and quantity.end - quantity.start <= 2 and _is_dated(folded, quantity.start, quantity.end):
+        readings += tuple(Reading(month=int(reading)) for reading in quantities if 1 <= reading <= 12)
+    fraction = _FRACTION.search(folded, max(0, start - 3), start) is not None
+    return start, end, _name_kind(quantity, unit, readings), readings, _name_freedom(quantity, unit, fraction=fraction)
+
+
+def _is_dated(folded: str, start: int, end: int) -> bool:
+    """Whether digits are part of a date in digits."""
+    return any(
+        match.start() <= start and end <= match.end()
+        for match in _DATE_IN_DIGITS.finditer(folded, max(0, start - 10), end + 10)
+    )
+
+
+def _name_freedom(quantity: Quantity, unit: str | None, *, fraction: bool) -> Freedom:
+    if quantity.vague:
+        return "vague"
+    covid = quantity.code and quantity.quantities[0] == 19
+    if (quantity.roman and unit != "century") or fraction or covid:
+        return "free"
+    return "spelled" if quantity.spelled or quantity.roman else "written"
 
 
 def _list_quantities(quantity: Quantity, unit: str | None, folded: str, lexicon: Lexicon) -> tuple[Fraction, ...]:
@@ -161,7 +242,12 @@ def _list_quantities(quantity: Quantity, unit: str | None, folded: str, lexicon:
     if quantity.roman or quantities[0].denominator != 1:
         return tuple(quantities)
     first = int(quantities[0])
-    decade = quantity.decade or unit == "decade" or _DECADE.match(folded, quantity.end) is not None
+    decade = (
+        quantity.decade
+        or unit == "decade"
+        or _DECADE.match(folded, quantity.end) is not None
+        or _DECADE_BEFORE.search(folded, max(0, quantity.start - 24), quantity.start) is not None
+    )
     if decade and 10 <= first < 100 and first % 10 == 0:
         quantities.append(Fraction(1900 + first))
     written = folded[quantity.start : quantity.end]

@@ -8,14 +8,14 @@ import regex
 
 __all__ = ["find_roman"]
 
-_ROMAN = regex.compile(r"(?<![\p{L}\p{N}'’.])[IVXІХ]{1,7}(?![\p{L}\p{N}'’])")
+_ROMAN = regex.compile(r"(?<![\p{L}\p{N}'’.])[IVXLІХ]{1,8}(?![\p{L}\p{N}'’])")
 """The last two are Cyrillic."""
-_VALID = regex.compile(r"X{0,3}(?:IX|IV|V?I{0,3})")
-_VALUES = {"I": 1, "V": 5, "X": 10}
+_VALID = regex.compile(r"(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 
 def find_roman(text: str) -> Iterator[tuple[int, int, int]]:
-    """Start, end and quantity of each Roman numeral up to 39; a lone I or V is one, too."""
+    """Start, end and quantity of each Roman numeral up to 89; a lone I or V is one, too."""
     for match in _ROMAN.finditer(text):
         letters = match.group().replace("І", "I").replace("Х", "X")
         if _VALID.fullmatch(letters):

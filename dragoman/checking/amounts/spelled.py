@@ -68,9 +68,10 @@ class Sum:
     def _multiply(self, word: NumberWord) -> bool:
         if not word.scale:
             return False
-        if word.quantity == 100:
+        if word.quantity == 100 or word.dozen:
             if self.numeral or 0 < self.current < 100:
-                self.current *= 100
+                self.current *= word.quantity
+                self.vague = False
                 return True
             return False
         if self.current and (self.scale is None or word.quantity < self.scale):
@@ -83,9 +84,12 @@ class Sum:
         return True
 
     def _add_below(self, word: NumberWord, lexicon: Lexicon) -> bool:
+        quantity = word.quantity
+        if quantity == _HALF and self.current and self.current.denominator == 1:
+            self.current += quantity
+            return True
         if self.numeral or word.vague:
             return False
-        quantity = word.quantity
         if self.after_scale and lexicon.scale_first and self.scale and self.total == self.scale and quantity < 1000:
             self.total *= quantity
             self.vague = False
@@ -106,6 +110,7 @@ class Sum:
         return True
 
 
+_HALF = Fraction(1, 2)
 _TENS = frozenset(Fraction(tens) for tens in range(20, 100, 10))
 
 

@@ -18,8 +18,11 @@ LONGEST_WORD = 60
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*\.?(?:(?<=\b\p{L}\.)\p{L}\.?)?")
 _LETTERS = regex.compile(r"[\p{L}\p{M}.%]+")
 _NEXT = regex.compile(r"[ \-'\".]{0,2}")
-_ENDING = 8
+_SHORTEST_STEM = 5
+_ENDING = 4
 """Letters that inflection may add to a stem, and no more."""
+_PLURALS = ("s", "n", "en", "es")
+"""Of months, weekdays and units in languages that hardly inflect."""
 
 
 @dataclass(frozen=True)
@@ -119,18 +122,19 @@ def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
                 return (lexicon.numbers[stem],), None, None, None, None, False
             if lexicon.joined and (numbers := split_compound(stem, lexicon)):
                 return numbers, None, None, None, None, False
-    for length in range(len(token), max(3, len(token) - _ENDING), -1):
-        entry = lexicon.stems.get(token[:length])
-        if entry and len(token) - length <= _ENDING - 3:
+    for compound, word in lexicon.compounds.items():
+        if token.startswith(compound) and len(token) >= len(compound) + 4:
+            return (word,), None, None, None, None, False
+    for length in range(len(token), max(_SHORTEST_STEM, len(token) - _ENDING) - 1, -1):
+        if entry := lexicon.stems.get(token[:length]):
             kind, meaning = entry
-            return (
-                (),
-                meaning if kind == "months" else None,
-                meaning if kind == "weekdays" else None,
-                meaning if kind == "units" else None,
-                None,
-                False,
-            )
+            month, weekday, unit = (meaning if kind == name else None for name in ("months", "weekdays", "units"))
+            return (), month, weekday, unit, None, False
+    for plural in _PLURALS:
+        if token.endswith(plural) and len(token) >= len(plural) + _SHORTEST_STEM:
+            meaning = _look_up(token[: -len(plural)], lexicon)
+            if not meaning[0] and meaning != _NOTHING:
+                return meaning
     return _NOTHING
 
 

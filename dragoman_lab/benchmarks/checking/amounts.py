@@ -11,6 +11,7 @@ import argparse
 import gzip
 import json
 import random
+import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -62,7 +63,9 @@ def read_xquad_pairs(data: Path, language: str) -> list[Pair]:
         paragraphs.append(sentences)
     theirs, english = paragraphs
     both = [key for key in english if len(english[key]) == len(theirs.get(key, ()))]
-    return [pair for key in both for pair in zip(theirs[key], english[key], strict=True)]
+    pairs = [pair for key in both for pair in zip(theirs[key], english[key], strict=True)]
+    usual = statistics.median(len(pair[0]) / len(pair[1]) for pair in pairs) if pairs else 1
+    return [pair for pair in pairs if 0.6 < len(pair[0]) / len(pair[1]) / usual < 1.6]  # the others are split otherwise
 
 
 def read_test_pairs(data: Path, language: str) -> list[Pair]:
