@@ -77,7 +77,18 @@ def _drop_converted(amounts: Iterable[Amount], others: Sequence[Amount]) -> list
 def _pair_vague(lost: list[Amount], added: list[Amount]) -> list[Mismatch]:
     """Thousands against millions."""
     sources, targets = ([amount for amount in side if _is_vague(amount)] for side in (lost, added))
-    return [_describe("number", *pair) for pair in zip(sources, targets, strict=False)]
+    return [
+        _describe("number", source, target)
+        for source, target in zip(sources, targets, strict=False)
+        if not _are_loosely_alike(source, target)
+    ]
+
+
+def _are_loosely_alike(source: Amount, target: Amount) -> bool:
+    """Lakhs are millions to a translator, and crores are, too."""
+    first, second = (max(reading.quantity or Fraction(1) for reading in amount.readings) for amount in (source, target))
+    indian = {Fraction(10**5), Fraction(10**7)}
+    return bool({first, second} & indian) and max(first, second) <= 100 * min(first, second)
 
 
 def _is_vague(amount: Amount) -> bool:
@@ -104,6 +115,8 @@ def _says_little(amount: Amount) -> bool:
     """One is an article in many languages, and a half, both or dozens contradict no other number."""
     if amount.vague:
         return True
+    if amount.kind == "ordinal" and not amount.spelled:
+        return False
     return all(
         reading.quantity is not None and reading.quantity <= 1 and reading.unit != "month"
         for reading in amount.readings

@@ -25,24 +25,25 @@ _COUNTERS = regex.compile(r" ?\L<counters>", counters=_LISTS["counters"])
 """What is counted; a sign by itself is a number before these alone."""
 _NOT_NUMBERS = regex.compile(r"\L<words>", words=_LISTS["words"])
 _BEFORE = "第之の"
-_VAGUE_BEFORE = "数幾几多好若"
+_VAGUE_BEFORE = "数數幾几多好若何"
 
 
-def find_ideographs(folded: str) -> Iterator[tuple[int, int, Fraction]]:
-    """Start, end and quantity of numbers that have a sign other than a digit and are surely numbers."""
+def find_ideographs(folded: str) -> Iterator[tuple[int, int, Fraction, bool]]:
+    """Start, end and quantity of numbers that have a sign other than a digit, and whether they surely are numbers."""
     skipped = {place for match in _NOT_NUMBERS.finditer(folded) for place in range(*match.span())}
     for match in _NUMERAL.finditer(folded):
         start, end = match.span()
-        if end - start <= 2 and not skipped.isdisjoint(range(start, end)):
-            continue
         if start and folded[start - 1] in _VAGUE_BEFORE:
             continue
         numeral = match.group()
-        if len(numeral) == 1 and not (_COUNTERS.match(folded, end) or (start and folded[start - 1] in _BEFORE)):
-            continue
         quantity = read_ideographs(numeral.replace(" ", "").replace(",", ""))
-        if quantity is not None:
-            yield start, end, quantity
+        if quantity is None or numeral == "一":
+            continue
+        sure = end - start > 2 or skipped.isdisjoint(range(start, end))
+        if len(numeral) == 1:
+            counted = _COUNTERS.match(folded, end) or (start and folded[start - 1] in _BEFORE)
+            sure = sure and bool(counted)
+        yield start, end, quantity, sure
 
 
 def read_ideographs(numeral: str) -> Fraction | None:

@@ -119,7 +119,7 @@ def _make_stems(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
     for name in ("months", "weekdays", "units"):
         for word, meaning in tables[name].items():
             if len(word) >= _SHORTEST_STEM and word.isalpha():
-                for cut in range(3):
+                for cut in range(3 if name == "units" else 2 if name == "months" else 1):
                     stem = word[: max(_SHORTEST_STEM, len(word) - cut)]
                     same = stems.get(stem, (name, meaning)) == (name, meaning)
                     stems[stem] = (name, meaning) if same else None
@@ -127,7 +127,7 @@ def _make_stems(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
 
 
 def _parse_number(entry: int | str) -> NumberWord:
-    """``3``, ``"3o"`` for the third, ``"12v"`` for dozens, ``"20d"`` for the twenties, ``"12x"`` for a dozen, ``"1/2"``."""
+    """``3``, or ``"3o"``, the third; ``"12v"``, dozens; ``"20d"``, the twenties; ``"12x"``, a dozen; ``"1/2"``."""
     text = str(entry)
     return NumberWord(
         Fraction(text.rstrip("ovdx")), ordinal="o" in text, vague="v" in text, decade="d" in text, dozen="x" in text

@@ -45,13 +45,18 @@ class Item:
     capital: bool = False
     """Begins with a capital that no sentence begins with."""
     ideographs: bool = False
+    bare: bool = False
+    """Perhaps a part of a word, and no number."""
 
 
 def list_items(text: str, folded: str, places: Sequence[int], lexicon: Lexicon) -> list[Item]:
     """All items of ``folded``, apart from each other; where two overlap, the one that begins first."""
     items = _list_numerals(folded)
     if lexicon.language in ("zh", "ja", "yue"):
-        items += [Item(start, end, (quantity,), ideographs=True) for start, end, quantity in find_ideographs(folded)]
+        items += [
+            Item(start, end, (quantity,), ideographs=True, bare=not sure)
+            for start, end, quantity, sure in find_ideographs(folded)
+        ]
     items += _list_signs(folded)
     if len(text) == len(folded):
         items += [Item(a, b, (Fraction(n),), roman=True) for a, b, n in find_roman(text)]

@@ -19,7 +19,7 @@ __all__ = ["Quantity", "find_unit", "read_quantity"]
 _NEAR = regex.compile(r"[ \-]{0,2}")
 _BEFORE_UNIT = regex.compile(
     r"(?:-?(?:st|nd|rd|th|er|e|ème|º|ª|o|a|οσ|η|ο|ου|ησ|й|я|е|го|ый|ой|му|м|х|ти|та|и|inci|nci|uncu|वीं|वें|वी))?"
-    r"[多余餘几幾]?[ \-.]{0,2}(?:of )?"
+    r"[多余餘几幾]?[ \-.]{0,2}(?:of |de |d'|di )?"
 )
 """Endings of ordinals in digits, and a space."""
 _MOST_WORDS = 30
@@ -56,6 +56,7 @@ def read_quantity(items: Sequence[Item], index: int, folded: str, lexicon: Lexic
         sums = tuple(reading.quantities[0] for reading in readings if reading.following == longest)
         best = next(reading for reading in readings if reading.following == longest)
         best.quantities = tuple(dict.fromkeys(sums))
+        best.vague = best.vague or first.bare
         best.spelled = first.ideographs and not any(sign.isdecimal() for sign in folded[first.start : first.end])
         return best
     return _grow(items, index, folded, lexicon, None) if first.numbers else None
@@ -126,7 +127,8 @@ def find_unit(items: Sequence[Item], quantity: Quantity, index: int, folded: str
         before = items[index - 1]
     if quantity.following < len(items):
         token = items[quantity.following]
-        if token.unit and _BEFORE_UNIT.fullmatch(folded, quantity.end, token.start):
+        ending = folded[quantity.end : token.start].endswith("-") and token.end - token.start == 1
+        if token.unit and not ending and _BEFORE_UNIT.fullmatch(folded, quantity.end, token.start):
             after = token
     if after is not None and after.start > quantity.end and folded[after.start] in SIGNS:
         following = items[quantity.following + 1] if quantity.following + 1 < len(items) else None

@@ -19,11 +19,13 @@ __all__ = ["read_amounts"]
 
 _DECADE = regex.compile(r"(?:'?s|-?ern?|-?(?:х|ых|ті|ти|те)|'?(?:lar|ler|lı|li))(?!\p{L})| ?[年년]?[代대](?!表)|ها")
 """What follows a decade in digits."""
-_SHORT_SCALE = regex.compile(r"(?:m|k|bn|b)(?![\p{L}\p{N}²³])")
-_SHORT_SCALES = {"m": 10**6, "k": 10**3, "bn": 10**9, "b": 10**9}
+_SHORT_SCALE = regex.compile(r"(?:m|k|bn|b)(?![\p{L}\p{N}²³])| ?(?:md|m|k|bn)(?=[$€£])")
+_SHORT_SCALES = {"m": 10**6, "k": 10**3, "bn": 10**9, "b": 10**9, "md": 10**9}
 _HALF_AFTER = regex.compile(r"半|반|ครึ่ง")
 _FRACTION = regex.compile(r"分[之の] ?$")
 _DATE_IN_DIGITS = regex.compile(r"(?<!\d)\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)|(?<!\d)\d{1,2}[/.]\d{1,2}(?![\d/])")
+_RANGE_OF_MONTHS = regex.compile(r" ?[-~至到] ?\d{1,2} ?月")
+_POINTED_TIME = regex.compile(r"(\d|1\d|2[0-3])\.([0-5]\d)")
 _CLOCK = regex.compile(r"(?:[:：]|(?<=\d)h)(\d{2})(?:[:：]\d{2})?(?![\d.,:])")
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867, "民国": 1911, "民國": 1911}
 _DECADE_BEFORE = regex.compile(
@@ -186,14 +188,14 @@ def _read_measure(
         and (
             before.unit in _BEFORE_ONLY
             or folded[before.start : before.end] in SIGNS
-            or lexicon.language in _UNIT_FIRST
+            or (lexicon.language in _UNIT_FIRST and before.end - before.start > 1)
             or before.unit in ("century", "decade")
         )
     ):
         unit, start = before.unit, before.start
         if unit == "mo" and lexicon.language == "vi":
             unit = "month"
-    decade = _DECADE.match(folded, quantity.end) if quantity.end - quantity.start in (2, 4) else None
+    decade = _DECADE.match(folded, quantity.end) if quantity.end - quantity.start in (2, 3, 4) else None
     if decade is not None and after is not None and after.start < decade.end():
         after = None
     if after is not None and (unit is None or after.unit == "century"):
@@ -206,17 +208,28 @@ def _read_measure(
         quantities += tuple(reading + Fraction(1, 2) for reading in quantities)
     readings = tuple(Reading(quantity=reading, unit=unit) for reading in quantities)
     if multiplier := _SHORT_SCALE.match(folded, quantity.end):
-        factor = _SHORT_SCALES[multiplier.group()]
+        factor = _SHORT_SCALES[multiplier.group().strip()]
         readings += tuple(
             Reading(quantity=reading * factor, unit=unit if unit in CURRENCIES else None) for reading in quantities
         )
     half = _find_half(items, index, quantity.following, folded)
     if unit == "clock" or (half is not None and quantities[0] <= 24 and unit in (None, "h")):
         readings += _list_times(int(quantities[0] * 60), half) if quantities[0] <= 24 else ()
+    if unit is None and _RANGE_OF_MONTHS.match(folded, quantity.end):
+        readings = tuple(Reading(quantity=reading, unit="month") for reading in quantities)
+    if lexicon.language == "zh" and folded.startswith("成", end):
+        readings += tuple(Reading(quantity=reading * 10, unit="%") for reading in quantities)
+    readings += _read_hours_and_minutes(folded[quantity.start : quantity.end])
     if unit is None and quantity.end - quantity.start <= 2 and _is_dated(folded, quantity.start, quantity.end):
         readings += tuple(Reading(month=int(reading)) for reading in quantities if 1 <= reading <= 12)
     fraction = _FRACTION.search(folded, max(0, start - 3), start) is not None
     return start, end, _name_kind(quantity, unit, readings), readings, _name_freedom(quantity, unit, fraction=fraction)
+
+
+def _read_hours_and_minutes(written: str) -> tuple[Reading, ...]:
+    """``2.30`` may be a time."""
+    match = _POINTED_TIME.fullmatch(written)
+    return _list_times(int(match.group(1)) * 60 + int(match.group(2)), None) if match else ()
 
 
 def _is_dated(folded: str, start: int, end: int) -> bool:
@@ -264,7 +277,7 @@ def _list_quantities(quantity: Quantity, unit: str | None, folded: str, lexicon:
 
 
 def _name_kind(quantity: Quantity, unit: str | None, readings: tuple[Reading, ...]) -> AmountKind:
-    if any(reading.minute is not None for reading in readings):
+    if readings[-1].minute is not None and unit in (None, "clock", "h") and (unit or readings[0].quantity is None):
         return "time"
     if unit in ("%", "‰"):
         return "percent"
@@ -272,6 +285,6 @@ def _name_kind(quantity: Quantity, unit: str | None, readings: tuple[Reading, ..
         return "money"
     if unit == "month":
         return "date"
-    if unit == "century" or quantity.ordinal or quantity.roman:
+    if unit == "century" or quantity.ordinal or quantity.roman or quantity.code:
         return "ordinal"
     return "measure" if unit is not None else "number"

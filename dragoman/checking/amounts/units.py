@@ -86,6 +86,7 @@ _ALIKE = (
     {"USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN"},
     {"INR", "PKR", "IDR"}, {"clock", "h"}, {"JPY", "CNY", "TWD", "HKD", "USD", "KRW"}, {"IRR", "IRT"}, {"mo", "month"},
     {"s", "clock"}, {"century", "y"}, {"decade", "y"},
+    {"km", "km/h"}, {"mi", "mph"}, {"m", "m/s"},
 )  # fmt: skip
 """Units that one word names: pounds, degrees, kilos, dollars, yuan; a day that is counted and one of a month."""
 _TOLERANCE = Fraction(3, 100)

@@ -74,6 +74,8 @@ def _look_up_phrase(folded: str, tokens: list[tuple[int, int]], index: int, lexi
         if phrases[count - 1] in lexicon.ignored:
             return _NOTHING, count
         meaning = _look_up(phrases[count - 1], lexicon)
+        if meaning == _NOTHING and count > 1 and phrase[0] in lexicon.prefixes:
+            meaning = _look_up(phrases[count - 1][1:], lexicon)
         if meaning != _NOTHING:
             return meaning, count
     return _NOTHING, 1
@@ -100,9 +102,9 @@ def _read_word(token: str, language: str) -> Meaning:
         return _NOTHING
     meaning = _read_stem(token, lexicon)
     for prefix in lexicon.prefixes:
-        if meaning != _NOTHING or len(token) < len(prefix) + 2:
+        if meaning != _NOTHING:
             break
-        if token.startswith(prefix):
+        if token.startswith(prefix) and len(token) >= len(prefix) + 2:
             rest = token[len(prefix) :]
             if rest not in lexicon.ignored:
                 meaning = _look_up(rest, lexicon)
