@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,8 +55,10 @@ def compare_amounts(source_text: str, source_language: str, target_text: str, ta
     lost = _drop_converted([amount for amount in source.amounts if target.lacks(amount)], target.amounts)
     added = _drop_converted([amount for amount in target.amounts if source.lacks(amount)], source.amounts)
     dual = source_language in _DUAL or target_language in _DUAL
-    vague = _pair_vague(lost, added)
-    return vague + _pair(lost, added, dual=dual) + _compare_units(source.amounts, target.amounts)
+    mismatches = _pair_vague(lost, added) + _pair(lost, added, dual=dual)
+    return mismatches + (
+        _compare_units(source.amounts, target.amounts) or ([] if mismatches else _pair_counts(source, target))
+    )
 
 
 def _drop_converted(amounts: Iterable[Amount], others: Sequence[Amount]) -> list[Amount]:
@@ -109,6 +112,27 @@ def _pair(lost: list[Amount], added: list[Amount], *, dual: bool) -> list[Mismat
     return mismatches + [
         _describe(_name_code(target), None, target) for target in added if not _may_lack(target, dual=dual)
     ]
+
+
+def _pair_counts(source: _Side, target: _Side) -> list[Mismatch]:
+    """Of amounts that both sides have, one that is said less often beside one that is said more often."""
+    ours, theirs = _count(source.amounts), _count(target.amounts)
+    fewer = [quantity for quantity in ours if theirs[quantity] and len(ours[quantity]) > len(theirs[quantity])]
+    more = [quantity for quantity in theirs if ours[quantity] and len(theirs[quantity]) > len(ours[quantity])]
+    return [
+        _describe("number", ours[lost][-1], theirs[added][-1])
+        for lost, added in zip(fewer, more, strict=False)
+        if not (ours[lost][-1].spelled and theirs[added][-1].spelled)
+    ]
+
+
+def _count(amounts: Sequence[Amount]) -> defaultdict[Fraction, list[Amount]]:
+    """The amounts of one quantity, by quantity."""
+    counts: defaultdict[Fraction, list[Amount]] = defaultdict(list)
+    for amount in amounts:
+        if len({reading.quantity for reading in amount.readings}) == 1 and amount.readings[0].quantity is not None:
+            counts[amount.readings[0].quantity].append(amount)
+    return counts
 
 
 def _says_little(amount: Amount) -> bool:
