@@ -130,8 +130,9 @@ def _count(amounts: Sequence[Amount]) -> defaultdict[Fraction, list[Amount]]:
     """The amounts of one quantity, by quantity."""
     counts: defaultdict[Fraction, list[Amount]] = defaultdict(list)
     for amount in amounts:
-        if len({reading.quantity for reading in amount.readings}) == 1 and amount.readings[0].quantity is not None:
-            counts[amount.readings[0].quantity].append(amount)
+        quantity = amount.readings[0].quantity
+        if quantity is not None and not _says_little(amount) and all(r.quantity == quantity for r in amount.readings):
+            counts[quantity].append(amount)
     return counts
 
 

@@ -20,7 +20,7 @@ __all__ = ["Item", "list_items"]
 
 _SIGN = regex.compile("|".join(map(regex.escape, SIGNS)) + r"|[a-z]{2,3}\$(?!\w)")
 _VULGAR = regex.compile(f"[{''.join(VULGAR)}]")
-_CODE = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]-?$")
+_CODE = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]-?$|\p{Arabic}-$")
 _BEGINNING = regex.compile(r"(?:^|[.!?:…\"“„«‘(\[-])[ \"“„«']*$")
 _FOLLOWED_BY_C = regex.compile(r"° ?([cfсф])(?!\p{L})")
 

@@ -9,7 +9,7 @@ __all__ = ["CURRENCIES", "SIGNS", "agree", "classify", "equals_converted"]
 SIGNS = {
     "%": "%", "‰": "‰", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₺": "TRY", "₩": "KRW",
     "₪": "ILS", "฿": "THB", "₫": "VND", "₴": "UAH", "₦": "NGN", "৳": "BDT", "°": "°", "℃": "°C", "℉": "°F", "㎞": "km",
-    "㎏": "kg", "㎡": "m²", "㎝": "cm", "㎜": "mm", "﷼": "IRR",
+    "㎏": "kg", "㎡": "m²", "㎝": "cm", "㎜": "mm", "㍍": "m", "㌔": "kilo", "﷼": "IRR",
 }  # fmt: skip
 CURRENCIES = frozenset(
     [

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import regex
 
 from dragoman.checking.amounts.lexicon import Lexicon, NumberWord, load_lexicon
-from dragoman.checking.amounts.spelled import split_compound
+from dragoman.checking.amounts.spelled import add_words, split_compound
 
 __all__ = ["Word", "find_words"]
 
@@ -114,7 +115,7 @@ def _read_word(token: str, language: str) -> Meaning:
 
 def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
     if lexicon.joined and (numbers := split_compound(token, lexicon)):
-        return numbers, None, None, None, None, False
+        return _weigh(numbers, token, lexicon), None, None, None, None, False
     for ending in lexicon.endings:
         if token.endswith(ending) and len(token) > len(ending) + 2:
             stem = token[: -len(ending)]
@@ -123,7 +124,7 @@ def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
             if stem in lexicon.numbers:
                 return (lexicon.numbers[stem],), None, None, None, None, False
             if lexicon.joined and (numbers := split_compound(stem, lexicon)):
-                return numbers, None, None, None, None, False
+                return _weigh(numbers, stem, lexicon), None, None, None, None, False
     for compound, word in lexicon.compounds.items():
         if token.startswith(compound) and len(token) >= len(compound) + 4:
             return (word,), None, None, None, None, False
@@ -138,6 +139,13 @@ def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
             if not meaning[0] and meaning != _NOTHING:
                 return meaning
     return _NOTHING
+
+
+def _weigh(numbers: tuple[NumberWord, ...], word: str, lexicon: Lexicon) -> tuple[NumberWord, ...]:
+    """Two syllables of Korean may be a number, and any other word as well."""
+    if lexicon.language != "ko" or len(word) > 2:
+        return numbers
+    return (NumberWord(add_words(numbers, lexicon) or Fraction(0), vague=True),)
 
 
 def _scan_letters(folded: str, lexicon: Lexicon) -> Iterator[Word]:
