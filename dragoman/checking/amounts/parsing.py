@@ -82,6 +82,8 @@ def _grow(items: Sequence[Item], index: int, folded: str, lexicon: Lexicon, nume
             break  # 8 cents
         if token.numbers:
             grown = _add_item(total, token, lexicon)
+        elif lexicon.scale_first and total.vague and token.quantities and cursor == index + 1:
+            grown = Sum(total=total.quantity * token.quantities[0], scale=total.scale, empty=False)  # milioni 108
         else:
             grown = _add_digits(total, items, cursor, folded) if cursor == following else None
         if grown is None:

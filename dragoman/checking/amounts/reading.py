@@ -47,6 +47,8 @@ def read_amounts(text: str, language: str) -> list[Amount]:
     extracts = _join_decades(_read_items(items, folded, lexicon), folded)
     for start, end, kind, readings, freedom in _share_units(extracts, folded):
         begin, stop = places[start], places[end - 1] + 1
+        if text[stop - 1] == "." and stop - begin > 1:
+            stop -= 1
         amounts.append(
             Amount(
                 begin,

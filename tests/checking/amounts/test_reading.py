@@ -14,82 +14,12 @@ from icu4py.messageformat import MessageFormat
 from dragoman.checking.amounts import Amount, read_amounts
 
 ZEROS = sorted(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.decimal(chr(code), -1) == 0)
-LOCALES = [
-    "ar",
-    "bg",
-    "bn",
-    "cs",
-    "de",
-    "de-AT",
-    "de-CH",
-    "el",
-    "en",
-    "en-IN",
-    "es",
-    "es-MX",
-    "et",
-    "fa",
-    "fi",
-    "fr",
-    "fr-CH",
-    "he",
-    "hi",
-    "hu",
-    "id",
-    "it",
-    "it-CH",
-    "ja",
-    "ko",
-    "mr",
-    "my",
-    "nb",
-    "ne",
-    "nl",
-    "pl",
-    "ps",
-    "pt",
-    "pt-PT",
-    "ro",
-    "ru",
-    "sl",
-    "sv",
-    "sw",
-    "ta",
-    "th",
-    "tr",
-    "uk",
-    "ur",
-    "uz",
-    "vi",
-    "zh",
-]
-SPELLED = [
-    "en",
-    "de",
-    "fr",
-    "es",
-    "pt",
-    "it",
-    "nl",
-    "ru",
-    "uk",
-    "bg",
-    "el",
-    "tr",
-    "hi",
-    "ta",
-    "th",
-    "ja",
-    "zh",
-    "pl",
-    "cs",
-    "sv",
-    "da",
-    "nb",
-    "ro",
-    "id",
-    "he",
-]
+LOCALES = """
+ar bg bn cs de de-AT de-CH el en en-IN es es-MX et fa fi fr fr-CH he hi hu id it it-CH ja ko mr my nb ne nl pl ps pt
+pt-PT ro ru sl sv sw ta th tr uk ur uz vi zh
+""".split()  # noqa: SIM905
+SPELLED = "en de fr es pt nl ru uk bg el tr ar he hi ta th ja zh pl cs sv da nb ro".split()  # noqa: SIM905
+PIECES = "0 1 12 999 1.000 1,5 ' / : - 万 三 百 km % $ twenty million and мая XIX".split()  # noqa: SIM905
 ANY_LANGUAGE = st.sampled_from([*SPELLED, "ar", "ko", "vi", "sw", "fa", "ur", "bn", "xx"])
 
 
@@ -174,10 +104,10 @@ def test_any_row_of_amounts_can_be_read(pieces: list[str]) -> None:
 
 
 def test_long_rows_of_digits_are_read_in_bounds() -> None:
-    assert read_amounts("7" * 100_000, "en")
-    assert read_amounts("1," * 50_000, "en")
-    assert read_amounts("三" * 50_000, "zh") is not None
-    assert read_amounts("zwei" * 20_000, "de") == []
+    assert read_amounts("7" * 50_000, "en")
+    assert read_amounts("1," * 2000, "en")
+    assert read_amounts("三" * 20_000, "zh")
+    assert read_amounts("zwei" * 10_000, "de") == []
 
 
 READ = [
