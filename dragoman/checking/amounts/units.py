@@ -11,10 +11,12 @@ SIGNS = {
     "₪": "ILS", "฿": "THB", "₫": "VND", "₴": "UAH", "₦": "NGN", "৳": "BDT", "°": "°", "℃": "°C", "℉": "°F", "㎞": "km",
     "㎏": "kg", "㎡": "m²", "㎝": "cm", "㎜": "mm", "㍍": "m", "㌔": "kilo", "﷼": "IRR",
 }  # fmt: skip
-CURRENCIES = frozenset(
-    "USD EUR GBP JPY CNY INR RUB KRW TRY BRL THB VND IDR IRR IRT ILS SAR EGP PKR CHF CAD AUD MXN SEK NOK DKK PLN CZK "
-    "HUF UAH ZAR NGN KES TZS BGN RON BDT AED HKD SGD TWD NZD ARS cent penny ¥ 元".split()  # noqa: SIM905
-)
+_CURRENCIES = """
+USD EUR GBP JPY CNY INR RUB KRW TRY BRL THB VND IDR IRR IRT ILS SAR EGP PKR CHF CAD AUD MXN SEK NOK DKK PLN CZK HUF UAH
+ZAR NGN KES TZS BGN RON BDT AED HKD SGD TWD NZD ARS cent penny ¥ 元
+"""
+CURRENCIES = frozenset(_CURRENCIES.split())
+
 _MEASURES: dict[str, dict[str, str]] = {
     "length": {"m": "1", "km": "1000", "cm": "1/100", "mm": "1/1000", "mi": "1609.344", "ft": "0.3048", "in": "0.0254",
                "yd": "0.9144", "nmi": "1852", "ly": "9460730472580800"},

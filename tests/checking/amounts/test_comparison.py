@@ -47,7 +47,7 @@ DIFFERENT = [
     ("В мае", "ru", "In June", "en", {"мае", "June"}),
     ("5 किमी दूर", "hi", "5 miles away", "en", {"5 किमी", "5 miles"}),
     ("Тысячи людей", "ru", "Millions of people", "en", {"Тысячи", "Millions"}),
-    ("Es kostet 5 Euro.", "de", "It costs $5.", "en", {"5 Euro.", "$5."}),
+    ("Es kostet 5 Euro.", "de", "It costs $5.", "en", {"5 Euro", "$5"}),
     ("5 Männer, 5 Frauen, 2 Kinder", "de", "5 men, 2 women, 2 children", "en", {"5", "2"}),
 ]
 
