@@ -162,7 +162,7 @@ def _may_lack(amount: Amount, *, dual: bool) -> bool:
     """Whether a translator may leave it unsaid, or say it without a number."""
     quantities = [reading.quantity for reading in amount.readings if reading.quantity is not None]
     code = amount.kind == "ordinal" and not amount.spelled
-    if quantities and 1 <= min(quantities) and max(quantities) <= (2 if dual else 1) and not code:
+    if quantities and min(quantities) >= 1 and max(quantities) <= (2 if dual else 1) and not code:
         return True  # the form of a noun or an article says as much
     small = SMALL_ORDINAL if amount.kind == "ordinal" else SMALL
     return amount.spelled and (amount.free or all(quantity <= small for quantity in quantities))
