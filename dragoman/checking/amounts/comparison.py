@@ -153,7 +153,7 @@ def _says_little(amount: Amount) -> bool:
     if amount.kind == "ordinal" and not amount.spelled:
         return False
     return all(
-        reading.quantity is not None and reading.quantity <= 1 and reading.unit != "month"
+        reading.unit != "month" and (reading.quantity == 1 or (amount.spelled and (reading.quantity or 2) < 1))
         for reading in amount.readings
     )
 
@@ -209,8 +209,6 @@ def _list_keys(amount: Amount) -> Iterator[Key]:
     """All that an amount says."""
     for reading in amount.readings:
         yield from _list_asked(reading)
-        if reading.quantity is not None:
-            yield "quantity", reading.quantity
     yield from _list_pieces(amount)
 
 
