@@ -20,6 +20,8 @@ from dragoman_lab.reasoning.declarative import make_statement
 __all__ = ["LANGUAGES", "XquadStatement", "read_statements"]
 
 LANGUAGES = ("ar", "de", "el", "en", "es", "hi", "ru", "th", "tr", "vi", "zh")
+_SHIFT = 7
+"""By so many questions each pair of languages is further on."""
 _LABELS = ("true", "false", "true", "false", "unknown")
 Row = dict[str, Any]
 
@@ -92,11 +94,12 @@ class _Xquad:
 
 
 def read_statements(
-    folder: Path, split: str, count: int, languages: Sequence[str] = LANGUAGES
+    folder: Path, split: str, count: int, languages: Sequence[str] = LANGUAGES, offset: int = 0
 ) -> Iterator[XquadStatement]:
     """Statements of each language with itself, so many of each, and as many between English and another one.
 
-    Those of 11 languages with themselves are as many as those of 20 pairs of two.
+    Those of 11 languages with themselves are as many as those of 20 pairs of two. With another ``offset`` the questions
+    are others.
     """
     xquad = _Xquad(folder, split, sorted({*languages, "en"}))
     pairs = [(language, language) for language in LANGUAGES]
@@ -105,7 +108,7 @@ def read_statements(
         if not {language, text_language} <= set(languages):
             continue
         share = 1.0 if language == text_language else len(LANGUAGES) / (2 * len(LANGUAGES) - 2)
-        chosen = _spread(xquad.ids, round(count * share), shift)
+        chosen = _spread(xquad.ids, round(count * share), shift * _SHIFT + offset)
         for position, key in enumerate(chosen):
             statement = _make(xquad, key, position, language, text_language)
             if statement is not None:
@@ -115,7 +118,7 @@ def read_statements(
 def _spread(ids: Sequence[str], count: int, shift: int) -> list[str]:
     """Evenly spaced ones, others for each pair of languages."""
     step = len(ids) / min(count, len(ids))
-    return [ids[(int(place * step) + shift * 7) % len(ids)] for place in range(min(count, len(ids)))]
+    return [ids[(int(place * step) + shift) % len(ids)] for place in range(min(count, len(ids)))]
 
 
 def _make(xquad: _Xquad, key: str, position: int, language: str, text_language: str) -> XquadStatement | None:

@@ -14,12 +14,13 @@ from torch.nn import functional as F
 from dragoman.engine.qa.judging.evidence import Features
 from dragoman.engine.qa.judging.weights import LABELS, products
 
-__all__ = ["Labelled", "fit_logistic", "fit_rules"]
+__all__ = ["LEAST_LABELS", "Labelled", "fit_logistic", "fit_rules"]
 
 _DECAY = 0.1
 _LEAST_SCALE = 1e-3
-_PRIOR = 2.0
-"""A rule counts as if it had been right once and wrong once more than it was."""
+_PRIOR_RIGHT, _PRIOR = 1.5, 2.0
+"""A rule counts as if it had been used twice more, and right in one and a half of these."""
+LEAST_LABELS = 50
 _NEVER = 2.0
 """A threshold that no probability reaches."""
 
@@ -61,13 +62,16 @@ def fit_logistic(examples: Sequence[Labelled], least_right: float) -> dict[str, 
 
 
 def threshold(probabilities: NDArray[np.float64], labels: NDArray[np.int64], label: str, least_right: float) -> float:
-    """The least probability of a label, the likelier one of true and false, from which on enough are right."""
+    """The least probability of a label, the likelier one of true and false, from which on enough are right.
+
+    None is low enough where it would be fewer than :data:`LEAST_LABELS`, whose share may be chance.
+    """
     place = LABELS.index(label)
     likelier = probabilities[:, :2].argmax(1) == place
     scores, right = probabilities[likelier, place], labels[likelier] == place
     order = np.argsort(-scores, kind="stable")
     shares = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
-    enough = np.flatnonzero(shares >= least_right)
+    enough = np.flatnonzero(shares[LEAST_LABELS - 1 :] >= least_right) + LEAST_LABELS - 1
     return round(float(scores[order][enough[-1]]), 4) if len(enough) else _NEVER
 
 
@@ -76,7 +80,7 @@ def fit_rules(rulings: Sequence[tuple[str, bool]], rules: Sequence[str]) -> dict
     shares = {}
     for rule in rules:
         right = [was_right for name, was_right in rulings if name == rule]
-        shares[rule] = round((sum(right) + _PRIOR / 2) / (len(right) + _PRIOR), 3)
+        shares[rule] = round((sum(right) + _PRIOR_RIGHT) / (len(right) + _PRIOR), 3)
     return shares
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.engine.qa.judging.evidence import Features
 from dragoman.engine.qa.judging.weights import products
-from dragoman_lab.reasoning.judgements import Labelled, fit_logistic, fit_rules, threshold
+from dragoman_lab.reasoning.judgements import LEAST_LABELS, Labelled, fit_logistic, fit_rules, threshold
 
 LABELS = ("true", "false", "unknown")
 
@@ -31,12 +31,14 @@ def test_labels_that_figures_tell_apart_are_learned() -> None:
 
 def test_a_threshold_is_the_least_probability_with_enough_right() -> None:
     probabilities = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0.7, 0.3, 0], [0.6, 0.4, 0], [0.1, 0.2, 0.7]])
-    labels = np.array([0, 0, 1, 1, 1])
+    probabilities = probabilities.repeat(LEAST_LABELS, 0)
+    labels = np.array([0, 0, 1, 1, 1]).repeat(LEAST_LABELS)
+    assert threshold(probabilities[1::LEAST_LABELS], labels[1::LEAST_LABELS], "true", 0.5) > 1  # too few to tell
     assert threshold(probabilities, labels, "true", 1.0) == 0.8
     assert threshold(probabilities, labels, "true", 0.5) == 0.6
-    assert threshold(probabilities, np.ones(5, int), "true", 0.5) > 1
+    assert threshold(probabilities, np.ones(len(labels), int), "true", 0.5) > 1
 
 
 def test_a_rule_that_was_seldom_used_is_less_sure() -> None:
     rules = fit_rules([("stands", True)] * 98 + [("name", True)], ("stands", "name", "amount"))
-    assert rules == {"stands": pytest.approx(0.99), "name": pytest.approx(2 / 3, abs=1e-3), "amount": 0.5}
+    assert rules == {"stands": 0.995, "name": pytest.approx(5 / 6, abs=1e-3), "amount": 0.75}

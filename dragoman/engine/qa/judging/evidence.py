@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from dragoman.checking.amounts import compare_amounts
 from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.qa.judging.negation import count_negations
-from dragoman.engine.qa.judging.rules import read_copy
+from dragoman.engine.qa.judging.rules import Ruling, read_copy
 from dragoman.engine.qa.judging.words import AnalysedText, Linker
 from dragoman.ranking.maxsim import inside
 
-__all__ = ["Candidate", "Features", "choose_best", "describe"]
+__all__ = ["Candidate", "Features", "choose_best", "describe", "rule_amounts"]
 
 Floats = NDArray[np.float64]
 _UNLIKE = 0.6
 """Similarity below which a word is no other word for the same."""
 _RAREST = 40.0
 """In nats; a word is no rarer."""
+_LEAST_LINKED, _LEAST_WORDS = 0.7, 3
+"""The share of a statement's words that a sentence in another language needs, and how many these are, to deny it."""
 _MOST = 2
 """Of amounts, more than so many count as so many."""
 
@@ -93,6 +95,14 @@ def similarities(statement: AnalysedText, encoded: EncodedQuery, states: NDArray
     return similar
 
 
+def rule_amounts(features: Features) -> Ruling | None:
+    """False in two languages: a sentence has the statement's words, and nothing near it has one of its amounts."""
+    has_words = features.linked >= _LEAST_LINKED and features.words >= np.log1p(_LEAST_WORDS)
+    if has_words and features.amounts_missing and features.amounts_missing_near and not features.denies:
+        return Ruling("false", "translated_amount")
+    return None
+
+
 def _rarity(statement: AnalysedText, encoded: EncodedQuery) -> Floats:
     """How rare the subwords of each word are, together."""
     if not len(encoded.weights) or not len(statement.words):
@@ -155,7 +165,7 @@ def describe(
         margin=margin,
         words=float(np.log1p(len(statement.words))),
         denies=float(denials[0] != denials[1]),
-        weighted_similarity=_weighted(similar, rarity),
+        weighted_similarity=_weigh(similar, rarity),
         unlike=_unlike(similar, rarity, ~linked),
         unlike_near=_unlike(near_similar, rarity, ~near_linked),
         least_name=_least(similar, ~linked & names),
@@ -191,7 +201,7 @@ def _least(values: Floats, chosen: NDArray[np.bool_]) -> float:
     return float(compared.min()) if len(compared) else 1.0
 
 
-def _weighted(values: Floats, weights: Floats) -> float:
+def _weigh(values: Floats, weights: Floats) -> float:
     compared = ~np.isnan(values)
     total = float(weights[compared].sum())
     return float(values[compared] @ weights[compared]) / total if total else 1.0

@@ -13,7 +13,7 @@ from dragoman.engine.models.models import Models
 from dragoman.engine.models.queue.gathering import gather
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.tasks import Encode
-from dragoman.engine.qa.judging.evidence import Candidate, Features, choose_best, describe
+from dragoman.engine.qa.judging.evidence import Candidate, Features, choose_best, describe, rule_amounts
 from dragoman.engine.qa.judging.rules import Ruling, compare_texts
 from dragoman.engine.qa.judging.weights import Label, Weights
 from dragoman.engine.qa.judging.words import AnalysedText, Linker
@@ -123,7 +123,8 @@ class Judge:
         sentence = chosen[best]
         analysed = statements[sentence.analysed.language]
         features = describe(analysed, encoded[0], compared, best, margin, linker)
-        return Comparison(language != sentence.analysed.language, sentence, features=features)
+        across = language != sentence.analysed.language
+        return Comparison(across, sentence, rule_amounts(features) if across else None, features)
 
     def _encode(self, texts: Sequence[str], cancelled: Cancelled | None) -> list[EncodedQuery]:
         futures = self._models.worker.submit(Encode(long=True), texts)
