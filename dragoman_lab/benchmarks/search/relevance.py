@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.engine.search.relevance.judging import load_fitted, probabilities
-from dragoman_lab.benchmarks.search.relevance_fit import UNITS, best_of, read_pairs, tables_of_pairs
+from dragoman.engine.search.relevance.judging import load_fitted
+from dragoman_lab.benchmarks.search.relevance_fit import UNITS, read_pairs, tables_of_pairs
 from dragoman_lab.benchmarks.search.relevance_judged import (
     METHODS,
     RERANKED,
@@ -52,7 +52,7 @@ from dragoman_lab.benchmarks.search.relevance_tasks import (
 )
 from dragoman_lab.evaluation.benchmark import Split
 
-DOCUMENTS = 1_500
+DOCUMENTS = 500
 """Of a set that nothing was fitted to, so that its embeddings are made in minutes."""
 
 
@@ -65,18 +65,14 @@ class Row(NamedTuple):
 
 def relevances(hits: Hits) -> Floats:
     """The probabilities of hits, as a search gives them."""
-    return np.array(
-        [
-            probabilities(load_fitted().relevance[kind], hits.signals[place : place + 1]).item()
-            for place, kind in enumerate(hits.kinds)
-        ]
-    )
+    if not hits.kinds:
+        return np.zeros(0)
+    return load_fitted().judge(hits.kinds, hits.signals).factor * load_fitted().relevances(hits.kinds, hits.signals)
 
 
 def label(hits: Hits) -> str:
     """What is said of an answer."""
-    best = best_of(hits, load_fitted().relevance)
-    return "none" if best is None else load_fitted().label(*best)
+    return load_fitted().judge(hits.kinds, hits.signals).found if hits.kinds else "none"
 
 
 def calibration(asked: Iterable[Asked]) -> str:
@@ -127,7 +123,7 @@ def table(title: str, rows: Iterable[Row]) -> list[str]:
     return [*lines, ""]
 
 
-def grouped(asked: Iterable[Asked], name: Callable[[Asked], str]) -> list[Row]:
+def group_by(asked: Iterable[Asked], name: Callable[[Asked], str]) -> list[Row]:
     """The questions by what ``name`` calls them, in the order of the first of each."""
     groups: dict[str, list[Asked]] = {}
     for question in asked:
@@ -165,10 +161,10 @@ def report(
     lines: list[str] = []
     for unit in units:
         asked = ask_tasks(searcher, xquad_tasks(data, split, unit, pairs), questions, reranked)
-        lines += table(f"XQuAD-R, {unit}s, {split}, by method", grouped(asked, lambda question: question.way))
+        lines += table(f"XQuAD-R, {unit}s, {split}, by method", group_by(asked, lambda question: question.way))
         for way in ("psq", "dense", "hybrid"):
             of_way = [question for question in asked if question.way == way]
-            lines += table(f"XQuAD-R, {unit}s, {split}, {way}, by pair", grouped(of_way, pair_of))
+            lines += table(f"XQuAD-R, {unit}s, {split}, {way}, by pair", group_by(of_way, pair_of))
     said: dict[str, list[str]] = {}
     for task in xquad_tasks(data, split, units[0], pairs):
         for way in METHODS:
@@ -182,7 +178,7 @@ def report(
 def report_others(searcher: Searcher, data: Path, questions: int) -> str:
     """The table of the sets that nothing was fitted to."""
     asked = ask_tasks(searcher, other_tasks(data, DOCUMENTS), questions, 0)
-    rows = grouped(asked, lambda question: f"{question.task}, {question.way}")
+    rows = group_by(asked, lambda question: f"{question.task}, {question.way}")
     return "\n".join(table("Sets that nothing was fitted to", rows))
 
 

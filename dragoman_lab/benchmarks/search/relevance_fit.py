@@ -4,7 +4,7 @@
 
 Asks tuning questions over sentences and paragraphs in eleven languages: from and to English, within each language and
 in a few other pairs. Also asked are the answers of the questions, as queries of few words, and random letters. For each
-set of signals that a hit may have three logistic regressions are fitted: that the hit is relevant; that anything is, of
+set of signals that a hit may have logistic regressions are fitted: that the hit is relevant; that anything is, of
 the best hits with and without the relevant ones; and that a query is none of random letters. They are written to
 ``dragoman/engine/search/relevance/fitted.json`` with the thresholds. Test questions are not read. Signals of hits that
 were asked for earlier are read from the work folder.
@@ -21,17 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engine.search.relevance.judging import FITTED, probabilities
+from dragoman.engine.search.relevance.judging import FITTED, Fitted, probabilities
 from dragoman.engine.search.relevance.signals import SIGNALS
 from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
-from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Hits, Searcher, open_searcher
+from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Searcher, open_searcher
 from dragoman_lab.benchmarks.search.relevance_tasks import Pair, all_pairs, nonsense_task, short_task, xquad_tasks
 from dragoman_lab.evaluation.serving import TableFile
 
 Floats = NDArray[np.float64]
 UNITS = ("sentence", "paragraph")
-WORDS = ("first", "lead", "clear", "share")
-VECTORS = ("first", "lead", "clear", "near")
+WORDS = ("lead", "clear", "share", "words")
+VECTORS = ("lead", "clear", "near")
 BOTH = (*WORDS, "near")
 KINDS = {
     "psq": WORDS,
@@ -55,8 +55,6 @@ LIKE = {
     "hybrid rerank": "hybrid late rerank",
 }
 """Kinds that are fitted to the hits of others, of which they have the signals."""
-FIRST_WEIGHT = 3.0
-"""What a first hit counts, in others."""
 GOOD_OF_REMOVED = 0.1
 """The share of questions without relevant documents that may be called good."""
 NONE_OF_ANSWERED = 0.03
@@ -96,31 +94,19 @@ def fit_logistic(examples: Examples, names: Sequence[str]) -> dict[str, float]:
         if np.abs(step).max() < 1e-9:
             break
     of_columns = coefficients[1:] / scale
-    rounded = [float(f"{value:.6g}") for value in (coefficients[0] - of_columns @ mean, *of_columns)]
+    rounded = [float(f"{coefficient:.6g}") for coefficient in (coefficients[0] - of_columns @ mean, *of_columns)]
     return dict(zip(("intercept", *names), rounded, strict=True))
 
 
-def hits_of(kind: str, asked: Iterable[Hits]) -> Examples:
-    """The hits of a kind."""
-    signals, outcomes, weights = [], [], []
-    for hits in asked:
-        for place, of_hit in enumerate(hits.kinds):
-            if of_hit == kind:
-                signals.append(hits.signals[place])
-                outcomes.append(hits.relevant[place])
-                weights.append(1.0 if place else FIRST_WEIGHT)
-    return Examples(np.array(signals), np.array(outcomes), np.array(weights))
-
-
-def best_of(hits: Hits, relevance: Mapping[str, Mapping[str, float]]) -> tuple[str, Floats] | None:
-    """The kind and the signals of the hit that is most probably relevant."""
-    if not hits.kinds:
-        return None
-    scored = [
-        probabilities(relevance[kind], hits.signals[place : place + 1]).item() for place, kind in enumerate(hits.kinds)
-    ]
-    place = int(np.argmax(scored))
-    return hits.kinds[place], hits.signals[place]
+def hits_of(kind: str, asked: Iterable[Asked], *, first: bool) -> Examples:
+    """The hits of a kind: those that are the first of their collection and language, or the others."""
+    signals, outcomes = [], []
+    for question in asked:
+        for place, of_hit in enumerate(question.hits.kinds):
+            if of_hit == kind and (question.hits.signals[place, 0] > 0) == first and "nonsense" not in question.task:
+                signals.append(question.hits.signals[place])
+                outcomes.append(question.hits.relevant[place])
+    return Examples(np.array(signals), np.array(outcomes), np.ones(len(outcomes)))
 
 
 def level_of(kind: str, asked: Sequence[Asked]) -> float:
@@ -141,14 +127,16 @@ class Best(NamedTuple):
     """0 for random letters."""
 
 
-def best_hits(asked: Iterable[Asked], relevance: Mapping[str, Mapping[str, float]]) -> list[Best]:
+def best_hits(asked: Iterable[Asked], relevance: Mapping[str, Mapping[str, dict[str, float]]]) -> list[Best]:
     """The best hits of all questions, with and without their relevant documents; those of random letters once."""
+    model = Fitted(relevance, {}, {}, {}, 0.0, 0.0, {})
     best_of_all = []
     for question in asked:
         about = float("nonsense" not in question.task)
         for hits in (question.hits, question.removed)[: 2 if about else 1]:
-            if (best := best_of(hits, relevance)) is not None:
-                best_of_all.append(Best(*best, float(hits.relevant.max()), about))
+            if hits.kinds:
+                best = int(np.argmax(model.relevances(hits.kinds, hits.signals)))
+                best_of_all.append(Best(hits.kinds[best], hits.signals[best], float(hits.relevant.max()), about))
     return best_of_all
 
 
@@ -167,16 +155,19 @@ def probability(coefficients: Mapping[str, float], answer: Best) -> float:
 
 def fit(asked: Sequence[Asked]) -> dict[str, Any]:
     """The coefficients of all kinds, and the thresholds."""
-    relevance: dict[str, dict[str, float]] = {}
+    relevance: dict[str, dict[str, dict[str, float]]] = {}
     answered: dict[str, dict[str, float]] = {}
     about: dict[str, dict[str, float]] = {}
     none: dict[str, float] = {}
     for kind, names in KINDS.items():
-        relevance[kind] = fit_logistic(hits_of(LIKE.get(kind, kind), (each.hits for each in asked)), names)
+        relevance[kind] = {
+            place: fit_logistic(hits_of(LIKE.get(kind, kind), asked, first=place == "first"), names)
+            for place in ("first", "others")
+        }
     answers = best_hits(asked, relevance)
     for kind, names in KINDS.items():
         of_kind = [answer for answer in answers if answer.kind == LIKE.get(kind, kind)]
-        further = names if "share" not in names else (*names, "unmatched", "words")
+        further = names if "share" not in names else (*names, "unmatched")
         answered[kind] = fit_answers([answer for answer in of_kind if answer.about], names, about=False)
         about[kind] = fit_answers(of_kind, further, about=True)
         if kind in ("smt", "none") and sum(not answer.about for answer in of_kind) < LEAST_NONSENSE:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,12 +37,19 @@ Coefficients = Mapping[str, float]
 """By the name of a signal, and the intercept."""
 
 
+class Verdict(NamedTuple):
+    """What is said of an answer, and by what the relevance of its hits is multiplied: below 1 where it is none."""
+
+    found: Found
+    factor: float
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """What was fitted for each set of signals, and the thresholds."""
 
-    relevance: Mapping[str, Coefficients]
-    """That a hit is relevant, if something is."""
+    relevance: Mapping[str, Mapping[str, Coefficients]]
+    """That a hit is relevant, for the ``first`` one of its collection and language, and the ``others``."""
     answered: Mapping[str, Coefficients]
     """That there is something relevant, of the signals of the hit that is most probably so."""
     about: Mapping[str, Coefficients]
@@ -55,11 +63,23 @@ class Fitted:
     none: Mapping[str, float]
     """Nothing was, where the best hit has to do with the query less probably than this."""
 
-    def label(self, kind: str, best: Floats) -> Found:
-        """What is said of an answer, by the kind and the signals of the hit that is most probably relevant."""
-        if probabilities(self.about[kind], best[None]).item() < self.none[kind]:
-            return "none"
-        return "good" if probabilities(self.answered[kind], best[None]).item() >= self.good else "weak"
+    def relevances(self, kinds: Sequence[str], signals: Floats) -> Floats:
+        """How probably hits are relevant, by their kinds and signals (hits, signals), if the query has an answer."""
+        result = np.zeros(len(kinds))
+        places = [(kind, "first" if first > 0 else "others") for kind, first in zip(kinds, signals[:, 0], strict=True)]
+        for model in set(places):
+            chosen = [place == model for place in places]
+            result[chosen] = probabilities(self.relevance[model[0]][model[1]], signals[chosen])
+        return result
+
+    def judge(self, kinds: Sequence[str], signals: Floats) -> Verdict:
+        """What is said of an answer, by its best hits, of which there is one at least."""
+        best = int(np.argmax(self.relevances(kinds, signals)))
+        kind, of_best = kinds[best], signals[best : best + 1]
+        factor = probabilities(self.about[kind], of_best).item() / self.none[kind]
+        if factor < 1:
+            return Verdict("none", factor)
+        return Verdict("good" if probabilities(self.answered[kind], of_best).item() >= self.good else "weak", 1.0)
 
 
 @cache
@@ -103,6 +123,7 @@ class Judge:
         self._ranked = Competition(scored, load_fitted().levels[kind], unmatched)
         self._reranked: Competition | None = None
         self._best = retrieval.documents[:BEST]
+        self._factor = 1.0
 
     def note_reranked(self) -> None:
         """The documents have been reranked."""
@@ -116,21 +137,17 @@ class Judge:
 
     def judge_answer(self) -> None:
         """Say what the search found, by its best documents."""
-        retrieval, best = self._retrieval, self._best
-        if not best:
-            return
-        signals, kinds = self.judge(best)
-        top = max(range(len(best)), key=lambda place: best[place].relevance)
-        retrieval.verdict = load_fitted().label(kinds[top], signals[top])
+        if self._best:
+            kinds = [kind_of(self._method, document) for document in self._best]
+            signals = read_signals(self._retrieval, self._best, self._ranked, self._reranked)
+            self._retrieval.verdict, self._factor = load_fitted().judge(kinds, signals)
 
     def judge(self, documents: Sequence[RankedDocument]) -> tuple[Floats, list[str]]:
         """Give documents their relevance; returns their signals (documents, signals) and the sets of these."""
         signals = read_signals(self._retrieval, documents, self._ranked, self._reranked)
         kinds = [kind_of(self._method, document) for document in documents]
-        for kind in set(kinds):
-            places = [place for place, of_place in enumerate(kinds) if of_place == kind]
-            relevances = probabilities(load_fitted().relevance[kind], signals[places])
-            for place, relevance in zip(places, relevances.tolist(), strict=True):
-                documents[place].relevance = relevance
-                documents[place].weak = relevance < load_fitted().weak or self._retrieval.verdict == "none"
+        relevances = self._factor * load_fitted().relevances(kinds, signals)
+        for document, relevance in zip(documents, relevances.tolist(), strict=True):
+            document.relevance = relevance
+            document.weak = relevance < load_fitted().weak or self._retrieval.verdict == "none"
         return signals, kinds
