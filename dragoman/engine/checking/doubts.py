@@ -1,4 +1,4 @@
-"""What a translation by the shipped bridge has to show beyond the check: most that it says well-formed is wrong.
+"""What a translation by the shipped bridge has to show beyond the check: most of its well-formed sentences are wrong.
 
 The check is fitted on human translations, nearly all of which are right. Of a small translator's fluent sentences that
 pass it most are wrong, so more is asked of these before they are called ``ok``.
@@ -13,9 +13,10 @@ from dragoman.checking.coverage import measure_coverage
 from dragoman.checking.sentence import Pair
 from dragoman.deadline import check_each
 
-LEAST_MEANING = 0.75
-"""Cosine of a sentence with its translation; half of all human translations are as close."""
-LEAST_COVERAGE = 0.6
+LEAST_MEANING = 0.77
+"""Cosine of a sentence with its translation. With the coverage it is where none of the bridge's 200 translations of
+news that passed was wrong by eye; few do, and a quarter of the human ones."""
+LEAST_COVERAGE = 0.7
 """Share of the words that tables know, in each direction."""
 LEAST_WORDS = 2
 """Words of each side that tables must know."""
