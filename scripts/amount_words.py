@@ -44,10 +44,12 @@ NUMBERS = [
     1000,
     2000,
     3000,
+    5000,
     10000,
     100000,
     10**6,
     2 * 10**6,
+    5 * 10**6,
     10**7,
     10**9,
     10**12,
@@ -71,8 +73,7 @@ UNITS = {
     "ampere": "A", "degree": "°",
 }  # fmt: skip
 CURRENCIES = """
-USD EUR GBP JPY CNY INR RUB KRW TRY BRL THB VND IDR IRR ILS SAR EGP PKR CHF CAD AUD MXN SEK NOK DKK PLN CZK
-HUF UAH ZAR NGN KES TZS BGN RON BDT AED HKD SGD TWD NZD ARS
+USD EUR GBP JPY CNY INR RUB KRW TRY BRL THB VND IDR IRR ILS CHF
 """.split()  # noqa: SIM905
 COUNTS = (1, 2, 3, 5, 11, 100)
 
@@ -114,7 +115,7 @@ def spell_dates(language: str, skeletons: tuple[str, ...], days: list[datetime.d
                 yield name, index
                 dated = spell("date, ::dMMMM", locale, datetime.datetime(day.year, day.month, 1, 12))
                 for word in dated.split(" ") if "MMMM" in skeletons else ():
-                    if word[:2] == name[:2] and word.isalpha():
+                    if word[:3] == name[:3] and word.isalpha():
                         yield word, index  # the genitive beside a day
 
 
@@ -154,7 +155,7 @@ def add_name(names: dict[str, str], written: str, symbol: str) -> None:
     """Take in what is written beside the number."""
     name = regex.sub(r"\d+", " ", written).strip(" .-")
     short = len(name) <= 2 and name.isalpha() and not regex.search(r"[\p{Han}\p{Hangul}\p{Katakana}]", name)
-    if name and "  " not in name and not short:
+    if name and "  " not in name and not short and name.upper() != symbol:
         names.setdefault(name, symbol)
 
 

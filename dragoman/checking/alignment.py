@@ -96,12 +96,13 @@ class _Costs:
             return cost
         lengths = self._first[row + rows] - self._first[row], self._second[column + columns] - self._second[column]
         deviation = measure_length(*lengths, self._knowledge.source, self._knowledge.target, self._fit)
-        cost += min(abs(deviation), _DEVIATIONS)
+        weight = (rows + columns) / 2
+        cost += weight * min(abs(deviation), _DEVIATIONS)
         if self._sums is not None:
             one_side = self._sums[0][row + rows] - self._sums[0][row]
             other = self._sums[1][column + columns] - self._sums[1][column]
             norms = float(np.linalg.norm(one_side) * np.linalg.norm(other))
-            cost += _MEANING * (1 - float(one_side @ other) / max(norms, 1e-9))
+            cost += weight * _MEANING * (1 - float(one_side @ other) / max(norms, 1e-9))
         return cost
 
 

@@ -60,8 +60,7 @@ def measure_cosines(pairs: Sequence[tuple[str, str]], knowledge: Knowledge) -> l
         return []
     sources: Vectors = knowledge.encode([source for source, _ in pairs], knowledge.source)
     targets: Vectors = knowledge.encode([translation for _, translation in pairs], knowledge.target)
-    cosines: list[float] = np.einsum("nd,nd->n", sources, targets).tolist()
-    return cosines
+    return [knowledge.scale(cosine) for cosine in np.einsum("nd,nd->n", sources, targets).tolist()]
 
 
 def _judge(pair: Pair, names: list[Reason], cosine: float | None, knowledge: Knowledge, fit: Thresholds) -> Check:

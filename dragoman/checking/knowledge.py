@@ -43,12 +43,18 @@ class Knowledge:
     """A word in Latin letters; without it names are compared within one script alone."""
     common: Callable[[str], frozenset[str]] = lambda language: frozenset()
     """Folded common words of a language, which are no names though a sentence begins with them."""
+    unrelated: float = 0.0
+    """The cosine of unrelated texts by the encoder, which counts as 0."""
     encode: Encode | None = None
     """Without it the meaning is not checked, and no sentence is better than a draft."""
 
-    def with_encoder(self, encode: Encode) -> Knowledge:
+    def with_encoder(self, encode: Encode, unrelated: float = 0.0) -> Knowledge:
         """The same with an encoder."""
-        return replace(self, encode=encode)
+        return replace(self, encode=encode, unrelated=unrelated)
+
+    def scale(self, cosine: float) -> float:
+        """A cosine of which that of unrelated texts is 0."""
+        return (cosine - self.unrelated) / (1 - self.unrelated)
 
     def invert(self) -> Knowledge:
         """The same for a translation in the other direction."""

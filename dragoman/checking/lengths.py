@@ -19,6 +19,6 @@ _LEAST = 20
 def measure_length(source: int, target: int, source_language: str, target_language: str, fit: Thresholds) -> float:
     """By how many standard deviations a translation of ``target`` characters is too long, or, below 0, too short."""
     first, second = fit.length(source_language), fit.length(target_language)
-    expected = source * second.ratio / first.ratio
+    expected, actual = source / first.ratio, target / second.ratio  # both in characters of English
     deviation = math.hypot(first.spread, second.spread)
-    return (target - expected) / (deviation * math.sqrt(_LEAST + expected))
+    return (actual - expected) / (deviation * math.sqrt(_LEAST + expected))

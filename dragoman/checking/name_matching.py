@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -15,16 +14,27 @@ from dragoman.checking.sentence import Pair, Side
 from dragoman.checking.thresholds import NameFit, Thresholds
 from dragoman.deadline import check_each
 
-__all__ = ["NameMatching", "NameScore", "score_names", "select_unmatched"]
+__all__ = ["NameMatching", "NameScore", "WordScore", "score_names", "select_unmatched"]
 
 DOUBTFUL = 0.15
 """How much less alike a word must be that may be no name."""
+ONE_SIDED = 0.12
+"""How much less alike it must be where only one of two languages with capitals lacks a name."""
+CASED = frozenset(
+    {"en", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "nb", "nn", "fi", "et", "lv", "lt", "pl", "cs", "sk", "sl"}
+    | {"hr", "hu", "ro", "tr", "az", "id", "ms", "sw", "so", "ca", "gl", "ru", "uk", "bg", "sr", "be", "mk", "el"}
+)
+"""Languages that write names with capitals, and nouns without."""
 MOST_WORDS = 64
 """Of a sentence that names are compared with."""
+ROW = 2
+"""Words in a row that may stand for one name."""
+LONGEST_ROW = 40
+"""Code points of them."""
 
 
 @dataclass(slots=True)
-class NameScore:
+class WordScore:
     """How alike a word of a name and what is nearest to it on the other side are."""
 
     name: Name
@@ -33,10 +43,31 @@ class NameScore:
     sound: float = 0.0
     cosine: float = 0.0
 
-    def holds(self, fit: NameFit) -> bool:
-        """Whether the other side has it."""
-        less = DOUBTFUL if self.name.doubtful else 0.0
-        return self.written or self.sound >= fit.sound - less or self.cosine >= fit.cosine - less
+    def holds(self, fit: NameFit, less: float = 0.0) -> bool:
+        """Whether the other side has it, or something that is ``less`` alike than the fit asks for."""
+        less += DOUBTFUL if self.name.doubtful else 0.0
+        return (
+            self.written
+            or self.sound >= fit.sound - less
+            or self.cosine >= fit.cosine - less
+            or self.sound + self.cosine >= fit.both - less
+        )
+
+
+@dataclass(slots=True)
+class NameScore:
+    """A name of one or several words in a row."""
+
+    text: str
+    words: list[WordScore]
+    cosine: float = 0.0
+    """That of the whole name with the nearest words in a row."""
+
+    def holds(self, fit: NameFit, less: float = 0.0) -> bool:
+        """Whether the other side has the name, or at least half of its words."""
+        return 2 * sum(word.holds(fit, less) for word in self.words) >= len(self.words) or (
+            len(self.words) > 1 and self.cosine >= fit.cosine - less
+        )
 
 
 class NameMatching:
@@ -48,80 +79,108 @@ class NameMatching:
 
     def compare(self, pairs: Sequence[Pair]) -> list[list[Reason]]:
         """For each pair the names that the translation lacks, and those that it adds."""
-        lost = self._select_unmatched(pairs, self._knowledge)
-        added = self._select_unmatched([pair.invert() for pair in pairs], self._knowledge.invert())
-        return [_pair_up(first, second) for first, second in zip(lost, added, strict=True)]
-
-    def _select_unmatched(self, pairs: Sequence[Pair], knowledge: Knowledge) -> list[list[str]]:
-        scores = score_names(pairs, knowledge, self._fit.sound)
+        knowledge, fit = self._knowledge, self._fit
+        there = score_names(pairs, knowledge, fit.sound)
+        back = score_names([pair.invert() for pair in pairs], knowledge.invert(), fit.sound)
+        two_sided = knowledge.source in CASED and knowledge.target in CASED
         return [
-            select_unmatched(pair.source.text, of_pair, self._fit) for pair, of_pair in zip(pairs, scores, strict=True)
+            _pair_up(*select_unmatched(first, second, fit, two_sided))
+            for first, second in zip(there, back, strict=True)
         ]
 
 
-def select_unmatched(text: str, scores: Sequence[NameScore], fit: NameFit) -> list[str]:
-    """The names, each of one or several words in a row, of which less than half of the words are on the other side."""
-    unmatched = []
-    for run in _split_into_runs(text, scores):
-        if 2 * sum(score.holds(fit) for score in run) < len(run):
-            unmatched.append(text[run[0].name.start : run[-1].name.end])
-    return unmatched
+def select_unmatched(
+    there: Sequence[NameScore], back: Sequence[NameScore], fit: NameFit, two_sided: bool
+) -> tuple[list[str], list[str]]:
+    """The names of the source that the translation lacks, and those that it adds.
 
-
-def _split_into_runs(text: str, scores: Sequence[NameScore]) -> list[list[NameScore]]:
-    runs: list[list[NameScore]] = []
-    for score in scores:
-        if runs and text[runs[-1][-1].name.end : score.name.start] in (" ", "-", ". "):
-            runs[-1].append(score)
-        else:
-            runs.append([score])
-    return runs
-
-
-def score_names(pairs: Sequence[Pair], knowledge: Knowledge, alike: float = 1.0) -> list[list[NameScore]]:
-    """The words of names in the sources, with how alike the nearest words of the translations are.
-
-    Those that sound so ``alike`` are not compared by meaning.
+    Where names of both sides are recognised, ``two_sided``, one that was changed is missing on both; one that only one
+    side lacks must be less alike to count: it may be written without a capital.
     """
-    scores: list[list[NameScore]] = []
-    for pair in check_each(pairs):
-        names = find_names(pair.source, knowledge.common(knowledge.source))
-        of_pair = [NameScore(name, is_written(name, pair, knowledge.forward)) for name in names]
-        for score in of_pair:
-            score.sound = 0.0 if score.written else measure_sound(score.name.text, pair, knowledge)
-        scores.append(of_pair)
-    doubtful = [[score for score in of_pair if not score.written and score.sound < alike] for of_pair in scores]
+    unmatched = tuple([name for name in names if not name.holds(fit)] for names in (there, back))
+    if two_sided and not all(unmatched):
+        unmatched = tuple([name for name in names if not name.holds(fit, ONE_SIDED)] for names in unmatched)
+    first, second = ([name.text for name in names] for names in unmatched)
+    return first, second
+
+
+def score_names(pairs: Sequence[Pair], knowledge: Knowledge, alike: float = 2.0) -> list[list[NameScore]]:
+    """The names in the sources, with how alike the nearest words of the translations are.
+
+    Words that sound so ``alike`` are not compared by meaning.
+    """
+    scores = [_score_writing(pair, knowledge) for pair in check_each(pairs)]
+    doubtful = [[name for name in names if _is_doubtful(name, alike)] for names in scores]
     _add_cosines(pairs, doubtful, knowledge)
     return scores
 
 
-def _add_cosines(pairs: Sequence[Pair], scores: Sequence[Sequence[NameScore]], knowledge: Knowledge) -> None:
+def _is_doubtful(name: NameScore, alike: float) -> bool:
+    return 2 * sum(word.written or word.sound >= alike for word in name.words) < len(name.words)
+
+
+def _score_writing(pair: Pair, knowledge: Knowledge) -> list[NameScore]:
+    names: list[NameScore] = []
+    text, end = pair.source.text, -1
+    for name in find_names(pair.source, knowledge.common(knowledge.source)):
+        word = WordScore(name, is_written(name, pair, knowledge.forward))
+        if not word.written:
+            word.sound = measure_sound(name.text, pair, knowledge)
+        if names and text[end : name.start] in (" ", "-", ". "):
+            names[-1].words.append(word)
+            names[-1].text = text[names[-1].words[0].name.start : name.end]
+        else:
+            names.append(NameScore(name.text, [word]))
+        end = name.end
+    return names
+
+
+def _add_cosines(pairs: Sequence[Pair], names: Sequence[Sequence[NameScore]], knowledge: Knowledge) -> None:
     """Compare the names with all words of the other side by the encoder's vectors."""
-    if knowledge.encode is None or not any(scores):
+    if knowledge.encode is None or not any(names):
         return
-    candidates = [_list_candidates(pair.target) if of_pair else [] for pair, of_pair in zip(pairs, scores, strict=True)]
-    names = list(dict.fromkeys(score.name.text for of_pair in scores for score in of_pair))
+    candidates = [_list_candidates(pair.target, of_pair) for pair, of_pair in zip(pairs, names, strict=True)]
+    asked = [text for of_pair in names for name in of_pair for text in _list_asked(name)]
     words = list(dict.fromkeys(word for of_pair in candidates for word in of_pair))
     if not words:
         return
-    of_names = dict(zip(names, knowledge.encode(names, knowledge.source), strict=True))
+    distinct = list(dict.fromkeys(asked))
+    of_names = dict(zip(distinct, knowledge.encode(distinct, knowledge.source), strict=True))
     of_words = dict(zip(words, knowledge.encode(words, knowledge.target), strict=True))
-    for of_pair, nearby in zip(scores, candidates, strict=True):
+    for of_pair, nearby in zip(names, candidates, strict=True):
         if not of_pair or not nearby:
             continue
         matrix: Vectors = np.stack([of_words[word] for word in nearby])
-        for score in of_pair:
-            score.cosine = float((matrix @ of_names[score.name.text]).max())
+        for name in of_pair:
+            if len(name.words) > 1:
+                name.cosine = knowledge.scale(float((matrix @ of_names[name.text]).max()))
+            for word in name.words:
+                if not word.written:
+                    word.cosine = knowledge.scale(float((matrix @ of_names[word.name.text]).max()))
 
 
-def _list_candidates(side: Side) -> list[str]:
-    """The words that may stand for a name; in scripts without spaces two in a row, too."""
-    words = list(dict.fromkeys(side.text[token.start : token.end] for token in side.tokens))[:MOST_WORDS]
+def _list_asked(name: NameScore) -> list[str]:
+    """The texts of a name that are compared: its words and, of several, the whole."""
+    words = [word.name.text for word in name.words if not word.written]
+    return [name.text, *words] if len(name.words) > 1 else words
+
+
+def _list_candidates(side: Side, names: Sequence[NameScore]) -> list[str]:
+    """The words that may stand for names; for names of several words, and in scripts without spaces, words in a row."""
+    if not names:
+        return []
+    tokens = [token for token in side.tokens if token.term][:MOST_WORDS]
+    longest = ROW if any(len(name.words) > 1 for name in names) else 1
     if side.language in UNSPACED:
-        spans = [(token.start, token.end) for token in side.content]
-        joined = [side.text[first[0] : second[1]] for first, second in pairwise(spans)]
-        words = [*words, *(word for word in joined if len(word) <= 12)]
-    return words[: 2 * MOST_WORDS]
+        longest = max(2, longest)
+    return list(
+        dict.fromkeys(
+            side.text[first.start : last.end]
+            for length in range(1, longest + 1)
+            for first, last in zip(tokens, tokens[length - 1 :], strict=False)
+            if last.end - first.start <= LONGEST_ROW
+        )
+    )
 
 
 def _pair_up(lost: Sequence[str], added: Sequence[str]) -> list[Reason]:

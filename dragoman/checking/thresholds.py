@@ -36,6 +36,8 @@ class NameFit:
 
     sound: float
     cosine: float
+    both: float
+    """What the sum of the two must be otherwise."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Thresholds:
     def name(self, source: str, target: str) -> NameFit:
         """The thresholds of names, in either direction."""
         first, second = (self.names.get(language, self.names["*"]) for language in _foreign(source, target))
-        return NameFit(min(first.sound, second.sound), min(first.cosine, second.cosine))
+        return NameFit(min(first.sound, second.sound), min(first.cosine, second.cosine), min(first.both, second.both))
 
 
 def _foreign(source: str, target: str) -> tuple[str, str]:

@@ -118,7 +118,7 @@ def test_a_server_translates_texts_and_snippets_with_a_model_of_ours(tmp_path: P
         found = running.client.post("/v1/search", json=asked).json()
         assert [one["stage"] for one in found["degraded"]] == ["translate"]  # there is no table
         assert len(found["hits"]) == 3
-        assert all(isinstance(hit["snippet_translation"], str) for hit in found["hits"])
+        assert all(isinstance(hit["snippet_translation"]["text"], str) for hit in found["hits"])
 
 
 def test_a_hugging_face_seq2seq_model_translates_in_its_place(tmp_path: Path) -> None:

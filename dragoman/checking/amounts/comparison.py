@@ -20,6 +20,8 @@ __all__ = ["compare_amounts"]
 Key = tuple[str, Fraction | int]
 SMALL = 2
 """A number word up to this asks for no counterpart of its own: both, a pair, the other."""
+SMALL_ORDINAL = 3
+"""Third parties are other ones."""
 VAGUE = 100
 """A vague number from this on contradicts another vague one: thousands, millions."""
 _DUAL = frozenset({"ar", "he", "sl", "mt"})
@@ -117,22 +119,31 @@ def _pair(lost: list[Amount], added: list[Amount], *, dual: bool) -> list[Mismat
 def _pair_counts(source: _Side, target: _Side) -> list[Mismatch]:
     """Of amounts that both sides have, one that is said less often beside one that is said more often."""
     ours, theirs = _count(source.amounts), _count(target.amounts)
-    fewer = [quantity for quantity in ours if theirs[quantity] and len(ours[quantity]) > len(theirs[quantity])]
-    more = [quantity for quantity in theirs if ours[quantity] and len(theirs[quantity]) > len(ours[quantity])]
     return [
         _describe("number", ours[lost][-1], theirs[added][-1])
-        for lost, added in zip(fewer, more, strict=False)
+        for lost, added in zip(_list_scarcer(ours, theirs), _list_scarcer(theirs, ours), strict=False)
         if not (ours[lost][-1].spelled and theirs[added][-1].spelled)
     ]
 
 
-def _count(amounts: Sequence[Amount]) -> defaultdict[Fraction, list[Amount]]:
+def _list_scarcer(amounts: dict[Fraction, list[Amount]], others: dict[Fraction, list[Amount]]) -> list[Fraction]:
+    """The quantities that the others say less often; a single one may be left out, unless digits stand for it."""
+    return [
+        quantity
+        for quantity, said in amounts.items()
+        if len(said) > len(others.get(quantity, ())) and (quantity in others or quantity == 1)
+        if quantity > 1 or not said[-1].spelled
+    ]
+
+
+def _count(amounts: Sequence[Amount]) -> dict[Fraction, list[Amount]]:
     """The amounts of one quantity, by quantity."""
     counts: defaultdict[Fraction, list[Amount]] = defaultdict(list)
     for amount in amounts:
-        if len({reading.quantity for reading in amount.readings}) == 1 and amount.readings[0].quantity is not None:
-            counts[amount.readings[0].quantity].append(amount)
-    return counts
+        quantity = amount.readings[0].quantity
+        if quantity is not None and not amount.vague and all(r.quantity == quantity for r in amount.readings):
+            counts[quantity].append(amount)
+    return dict(counts)
 
 
 def _says_little(amount: Amount) -> bool:
@@ -142,7 +153,7 @@ def _says_little(amount: Amount) -> bool:
     if amount.kind == "ordinal" and not amount.spelled:
         return False
     return all(
-        reading.quantity is not None and reading.quantity <= 1 and reading.unit != "month"
+        reading.unit != "month" and (reading.quantity == 1 or (amount.spelled and (reading.quantity or 2) < 1))
         for reading in amount.readings
     )
 
@@ -152,7 +163,8 @@ def _may_lack(amount: Amount, *, dual: bool) -> bool:
     quantities = [reading.quantity for reading in amount.readings if reading.quantity is not None]
     if dual and quantities and max(quantities) <= 2:
         return True
-    return amount.spelled and (amount.free or all(quantity <= SMALL for quantity in quantities))
+    small = SMALL_ORDINAL if amount.kind == "ordinal" else SMALL
+    return amount.spelled and (amount.free or all(quantity <= small for quantity in quantities))
 
 
 def _name_code(amount: Amount) -> MismatchCode:
@@ -197,8 +209,6 @@ def _list_keys(amount: Amount) -> Iterator[Key]:
     """All that an amount says."""
     for reading in amount.readings:
         yield from _list_asked(reading)
-        if reading.quantity is not None:
-            yield "quantity", reading.quantity
     yield from _list_pieces(amount)
 
 

@@ -17,6 +17,7 @@ _PLAIN = {
     "ё": "е", "ي": "ی", "ى": "ی", "ئ": "ی", "ك": "ک", "أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه", "ۀ": "ه", "ہ": "ه",
     "ھ": "ه", "ά": "α", "έ": "ε", "ή": "η", "ί": "ι", "ό": "ο", "ύ": "υ", "ώ": "ω", "ϊ": "ι", "ΐ": "ι", "ϋ": "υ",
     "ΰ": "υ", "ς": "σ", "ı": "i", "İ": "i",
+    **{chr(0x2080 + digit): str(digit) for digit in range(10)},
 }  # fmt: skip
 """Each is one code point for another, so that places stay; letters are those that are written either way."""
 

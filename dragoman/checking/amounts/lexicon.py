@@ -31,6 +31,8 @@ class NumberWord:
     vague: bool = False
     decade: bool = False
     """The twenties, years as well as a number."""
+    bare: bool = False
+    """A common word as well: by itself it asks for no counterpart."""
     dozen: bool = False
     """Multiplies what stands before it, and is an exact number by itself, too."""
 
@@ -81,9 +83,9 @@ class Lexicon:
 @lru_cache(maxsize=64)
 def load_lexicon(language: str) -> Lexicon:
     """The lexicon of ``language``; one without words where there is no file, so that digits alone are read."""
-    words = _merge(_read_file("common"), _merge(_read_file(language), _read_extra(language)))
-    numbers = {fold_text(phrase): _parse_number(entry) for phrase, entry in words.get("numbers", {}).items()}
-    tables = {name: {fold_text(p): v for p, v in words.get(name, {}).items()} for name in _TABLES}
+    words = _merge(_merge(_merge({}, _read_file("common")), _read_file(language)), _read_extra(language))
+    numbers = {phrase: _parse_number(entry) for phrase, entry in words.get("numbers", {}).items()}
+    tables = {name: words.get(name, {}) for name in _TABLES}
     continuous = language in CONTINUOUS
     phrases = [*numbers, *(phrase for table in tables.values() for phrase in table)]
     longest = max((len(phrase) if continuous else phrase.count(" ") + 1 for phrase in phrases), default=1)
@@ -94,7 +96,7 @@ def load_lexicon(language: str) -> Lexicon:
         weekdays=tables["weekdays"],
         units=tables["units"],
         stems=_make_stems(tables) if language in INFLECTED else {},
-        compounds={fold_text(p): _parse_number(entry) for p, entry in words.get("compounds", {}).items()},
+        compounds={phrase: _parse_number(entry) for phrase, entry in words.get("compounds", {}).items()},
         halves=tables["halves"],
         connectors=frozenset(map(fold_text, words.get("connectors", ()))),
         prefixes=tuple(sorted(map(fold_text, words.get("prefixes", ())), key=len, reverse=True)),
@@ -127,10 +129,18 @@ def _make_stems(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
 
 
 def _parse_number(entry: int | str) -> NumberWord:
-    """``3``, or ``"3o"``, the third; ``"12v"``, dozens; ``"20d"``, the twenties; ``"12x"``, a dozen; ``"1/2"``."""
+    """``3``; ``"3o"``, the third; ``"12v"``, dozens; ``"20d"``, the twenties; ``"12x"``, a dozen.
+
+    ``"8b"`` is a number word that is another word as well.
+    """
     text = str(entry)
     return NumberWord(
-        Fraction(text.rstrip("ovdx")), ordinal="o" in text, vague="v" in text, decade="d" in text, dozen="x" in text
+        Fraction(text.rstrip("ovdxb")),
+        ordinal="o" in text,
+        vague="v" in text,
+        decade="d" in text,
+        bare="b" in text,
+        dozen="x" in text,
     )
 
 
@@ -155,7 +165,8 @@ def _merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     merged = dict(first)
     for name, entries in second.items():
         if isinstance(entries, dict):
-            table = {**merged.get(name, {}), **entries}
+            folded = {fold_text(phrase): entry for phrase, entry in entries.items()}
+            table = {**merged.get(name, {}), **folded}
             merged[name] = {phrase: entry for phrase, entry in table.items() if entry is not None}
         else:
             merged[name] = entries

@@ -18,9 +18,9 @@ from dragoman.deadline import check_each
 
 __all__ = ["Item", "list_items"]
 
-_SIGN = regex.compile("|".join(map(regex.escape, SIGNS)) + r"|[a-z]{2,3}\$(?!\w)")
+_SIGN = regex.compile(f"[{regex.escape(''.join(SIGNS))}]")
 _VULGAR = regex.compile(f"[{''.join(VULGAR)}]")
-_CODE = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]-?$")
+_CODE = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]-?$|\p{Arabic}-$")
 _BEGINNING = regex.compile(r"(?:^|[.!?:…\"“„«‘(\[-])[ \"“„«']*$")
 _FOLLOWED_BY_C = regex.compile(r"° ?([cfсф])(?!\p{L})")
 

@@ -78,8 +78,12 @@ def _grow(items: Sequence[Item], index: int, folded: str, lexicon: Lexicon, nume
         if token.connector and not token.numbers:
             cursor, reached = cursor + 1, token.end
             continue
+        if token.numbers and total.numeral and token.unit is not None:
+            break  # 8 cents
         if token.numbers:
             grown = _add_item(total, token, lexicon)
+        elif lexicon.scale_first and total.vague and token.quantities and cursor == index + 1:
+            grown = Sum(total=total.quantity * token.quantities[0], scale=total.scale, empty=False)  # milioni 108
         else:
             grown = _add_digits(total, items, cursor, folded) if cursor == following else None
         if grown is None:
@@ -130,8 +134,8 @@ def find_unit(items: Sequence[Item], quantity: Quantity, index: int, folded: str
         ending = folded[quantity.end : token.start].endswith("-") and token.end - token.start == 1
         if token.unit and not ending and _BEFORE_UNIT.fullmatch(folded, quantity.end, token.start):
             after = token
-    if after is not None and after.start > quantity.end and folded[after.start] in SIGNS:
+    if after is not None and after.start > quantity.end and (folded[after.start] in SIGNS or after.unit == "%"):
         following = items[quantity.following + 1] if quantity.following + 1 < len(items) else None
-        if following is not None and following.quantities and following.start == after.end:
+        if following is not None and following.quantities and following.start <= after.end + 1:
             after = None  # 2020 $50
     return before, after

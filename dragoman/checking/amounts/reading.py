@@ -26,7 +26,7 @@ _FRACTION = regex.compile(r"分[之の] ?$")
 _DATE_IN_DIGITS = regex.compile(r"(?<!\d)\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)|(?<!\d)\d{1,2}[/.]\d{1,2}(?![\d/])")
 _RANGE_OF_MONTHS = regex.compile(r" ?[-~至到] ?\d{1,2} ?月")
 _POINTED_TIME = regex.compile(r"(\d|1\d|2[0-3])\.([0-5]\d)")
-_CLOCK = regex.compile(r"(?:[:：]|(?<=\d)h)(\d{2})(?:[:：]\d{2})?(?![\d.,:])")
+_CLOCK = regex.compile(r"(?:[:：]|(?<=\d)h)(\d{2})(?:[:：]\d{2})?(?![\d:]|[.,]\d)")
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867, "民国": 1911, "民國": 1911}
 _DECADE_BEFORE = regex.compile(
     r"(?:décadas?|années|anos|años|anni|jahre|década|thập niên|thập kỷ|tahun|ทศวรรษ(?:ที่)?)(?: \p{L}{1,3}){0,2}['\" ]*$"
@@ -44,8 +44,11 @@ def read_amounts(text: str, language: str) -> list[Amount]:
     folded, places = fold_with_places(text)
     items = list_items(text, folded, places, lexicon)
     amounts = []
-    for start, end, kind, readings, freedom in _join_decades(_read_items(items, folded, lexicon), folded):
+    extracts = _join_decades(_read_items(items, folded, lexicon), folded)
+    for start, end, kind, readings, freedom in _share_units(extracts, folded):
         begin, stop = places[start], places[end - 1] + 1
+        if text[stop - 1] == "." and stop - begin > 1:
+            stop -= 1
         amounts.append(
             Amount(
                 begin,
@@ -77,7 +80,7 @@ def _read_items(items: Sequence[Item], folded: str, lexicon: Lexicon) -> Iterato
             yield token.start, end, "time", _list_times(minute, half), "written"
             index = following
             continue
-        quantity = read_quantity(items, index, folded, lexicon)
+        quantity = None if _names_unit(items, index, folded) else read_quantity(items, index, folded, lexicon)
         if token.month is not None and not _is_plain_word(token, items, index, folded, lexicon):
             readings = (Reading(month=token.month), *_list_others(token, quantity))
             yield token.start, token.end, "date", readings, "spelled" if len(readings) > 1 else "written"
@@ -117,11 +120,35 @@ def _join_decades(extracts: Iterable[Extract], folded: str) -> Iterator[Extract]
         yield century
 
 
+def _share_units(extracts: Iterable[Extract], folded: str) -> Iterator[Extract]:
+    """Of ``40-50 %`` both are percents."""
+    before: Extract | None = None
+    for extract in extracts:
+        if before is not None:
+            unit = extract[3][0].unit
+            joined = folded[before[1] : extract[0]].strip() in ("-", "~")
+            if joined and unit is not None and all(reading == Reading(reading.quantity) for reading in before[3]):
+                readings = tuple(Reading(quantity=reading.quantity, unit=unit) for reading in before[3])
+                before = (before[0], before[1], extract[2], readings, before[4])
+            yield before
+        before = extract
+    if before is not None:
+        yield before
+
+
 def _list_others(token: Item, quantity: Quantity | None) -> tuple[Reading, ...]:
     """What a month or a weekday means besides: Τρίτη is the third, too."""
     if quantity is None or not token.numbers:
         return ()
     return tuple(Reading(quantity=reading) for reading in quantity.quantities)
+
+
+def _names_unit(items: Sequence[Item], index: int, folded: str) -> bool:
+    """Whether a word that is a number, too, is the unit of the digits after it: năm 2020 is a year and not five."""
+    token, following = items[index], items[index + 1] if index + 1 < len(items) else None
+    if not token.numbers or token.unit is None or following is None or not following.quantities:
+        return False
+    return folded[token.end : following.start].isspace()
 
 
 def _is_plain_word(token: Item, items: Sequence[Item], index: int, folded: str, lexicon: Lexicon) -> bool:
@@ -214,7 +241,8 @@ def _read_measure(
         )
     half = _find_half(items, index, quantity.following, folded)
     if unit == "clock" or (half is not None and quantities[0] <= 24 and unit in (None, "h")):
-        readings += _list_times(int(quantities[0] * 60), half) if quantities[0] <= 24 else ()
+        hours = [quantity for quantity in quantities if quantity <= 24]
+        readings += tuple(time for hour in hours for time in _list_times(int(hour * 60), half))
     if unit is None and _RANGE_OF_MONTHS.match(folded, quantity.end):
         readings = tuple(Reading(quantity=reading, unit="month") for reading in quantities)
     if lexicon.language == "zh" and folded.startswith("成", end):

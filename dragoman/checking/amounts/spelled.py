@@ -60,9 +60,11 @@ class Sum:
         if word.scale and word.quantity >= 1000:
             self.total, self.scale = word.quantity, word.quantity
             self.vague = True  # thousands of; a thousand
+        elif word.quantity >= 1000 and word.quantity % 1000 == 0:
+            self.total, self.scale = word.quantity, Fraction(1000)
         else:
             self.current = word.quantity
-            self.vague = word.scale
+            self.vague = word.scale or word.bare
         return True
 
     def _multiply(self, word: NumberWord) -> bool:
@@ -74,7 +76,9 @@ class Sum:
                 self.vague = False
                 return True
             return False
-        if self.current and (self.scale is None or word.quantity < self.scale):
+        if self.total and not self.current and self.scale is not None and word.quantity < self.scale:
+            self.total += word.quantity  # 사십구만 천
+        elif self.current and (self.scale is None or word.quantity < self.scale):
             self.total += self.current * word.quantity
         elif self.quantity and (self.scale is None or word.quantity > self.scale):
             self.total = self.quantity * word.quantity
@@ -131,18 +135,21 @@ def add_words(words: Sequence[NumberWord], lexicon: Lexicon) -> Fraction | None:
 
 
 def split_compound(word: str, lexicon: Lexicon) -> tuple[NumberWord, ...]:
-    """The number words that ``word`` is made of, with connectors between them; empty if it isn't made of them alone."""
-    words: list[NumberWord] = []
-    start = 0
-    while start < len(word):
+    """The number words that ``word`` is made of, with connectors between them; empty unless they make one number."""
+    splits: list[tuple[NumberWord, ...] | None] = [None] * len(word) + [()]
+    for start in range(len(word) - 1, -1, -1):
         for end in range(len(word), start, -1):
+            rest = splits[end]
             piece = word[start:end]
+            if rest is None or (not rest and end < len(word)):
+                continue
             if piece in lexicon.numbers:
-                words.append(lexicon.numbers[piece])
+                splits[start] = (lexicon.numbers[piece], *rest)
+            elif rest and start and piece in lexicon.connectors:
+                splits[start] = rest
+            else:
+                continue
+            if add_words(splits[start] or (), lexicon) is not None:
                 break
-            if words and end < len(word) and piece in lexicon.connectors:
-                break
-        else:
-            return ()
-        start = end
-    return tuple(words)
+    words = splits[0] or ()
+    return words if words and add_words(words, lexicon) is not None else ()

@@ -7,59 +7,15 @@ from fractions import Fraction
 __all__ = ["CURRENCIES", "SIGNS", "agree", "classify", "equals_converted"]
 
 SIGNS = {
-    "%": "%", "‰": "‰", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₺": "TRY", "₩": "KRW",
+    "%": "%", "‰": "‰", "$": "USD", "€": "EUR", "£": "GBP", "¥": "¥", "₹": "INR", "₽": "RUB", "₺": "TRY", "₩": "KRW",
     "₪": "ILS", "฿": "THB", "₫": "VND", "₴": "UAH", "₦": "NGN", "৳": "BDT", "°": "°", "℃": "°C", "℉": "°F", "㎞": "km",
-    "㎏": "kg", "㎡": "m²", "㎝": "cm", "㎜": "mm", "﷼": "IRR",
+    "㎏": "kg", "㎡": "m²", "㎝": "cm", "㎜": "mm", "㍍": "m", "㌔": "kilo", "﷼": "IRR",
 }  # fmt: skip
-CURRENCIES = frozenset(
-    [
-        "USD",
-        "EUR",
-        "GBP",
-        "JPY",
-        "CNY",
-        "INR",
-        "RUB",
-        "KRW",
-        "TRY",
-        "BRL",
-        "THB",
-        "VND",
-        "IDR",
-        "IRR",
-        "IRT",
-        "ILS",
-        "SAR",
-        "EGP",
-        "PKR",
-        "CHF",
-        "CAD",
-        "AUD",
-        "MXN",
-        "SEK",
-        "NOK",
-        "DKK",
-        "PLN",
-        "CZK",
-        "HUF",
-        "UAH",
-        "ZAR",
-        "NGN",
-        "KES",
-        "TZS",
-        "BGN",
-        "RON",
-        "BDT",
-        "AED",
-        "HKD",
-        "SGD",
-        "TWD",
-        "NZD",
-        "ARS",
-        "cent",
-        "penny",
-    ]
-)
+_CURRENCIES = """
+USD EUR GBP JPY CNY INR RUB KRW TRY BRL THB VND IDR IRR IRT ILS SAR EGP PKR CHF CAD AUD MXN SEK NOK DKK PLN CZK HUF UAH
+ZAR NGN KES TZS BGN RON BDT AED HKD SGD TWD NZD ARS cent penny ¥ 元
+"""
+CURRENCIES = frozenset(_CURRENCIES.split())
 
 _MEASURES: dict[str, dict[str, str]] = {
     "length": {"m": "1", "km": "1000", "cm": "1/100", "mm": "1/1000", "mi": "1609.344", "ft": "0.3048", "in": "0.0254",
@@ -84,7 +40,8 @@ _FACTORS = {
 _ALIKE = (
     {"lb", "GBP", "EGP"}, {"°", "°C", "°F"}, {"kilo", "km", "kg"},
     {"USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN"},
-    {"INR", "PKR", "IDR"}, {"clock", "h"}, {"JPY", "CNY", "TWD", "HKD", "USD", "KRW"}, {"IRR", "IRT"}, {"mo", "month"},
+    {"INR", "PKR", "IDR"}, {"clock", "h"}, {"元", "CNY", "TWD", "HKD", "USD", "JPY"},
+    {"¥", "JPY", "CNY"}, {"¥", "元"}, {"IRR", "IRT"}, {"mo", "month"},
     {"s", "clock"}, {"century", "y"}, {"decade", "y"},
     {"km", "km/h"}, {"mi", "mph"}, {"m", "m/s"},
 )  # fmt: skip

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import regex
 
 from dragoman.checking.amounts.lexicon import Lexicon, NumberWord, load_lexicon
-from dragoman.checking.amounts.spelled import split_compound
+from dragoman.checking.amounts.spelled import add_words, split_compound
 
 __all__ = ["Word", "find_words"]
 
@@ -44,77 +45,95 @@ Meaning = tuple[tuple[NumberWord, ...], int | None, int | None, str | None, int 
 _NOTHING: Meaning = ((), None, None, None, None, False)
 
 
+@dataclass(frozen=True)
+class _Phrases:
+    """What each phrase of a language means, and the words of the longest one by its first word."""
+
+    meanings: dict[str, Meaning]
+    lengths: dict[str, int]
+
+
+@lru_cache(maxsize=64)
+def _load_phrases(language: str) -> _Phrases:
+    lexicon = load_lexicon(language)
+    meanings: dict[str, Meaning] = {}
+    tables = (lexicon.numbers, lexicon.months, lexicon.weekdays, lexicon.units, lexicon.halves, lexicon.connectors)
+    for phrase in {phrase for table in tables for phrase in table}:
+        word = lexicon.numbers.get(phrase)
+        meanings[phrase] = (
+            (word,) if word else (),
+            lexicon.months.get(phrase),
+            lexicon.weekdays.get(phrase),
+            lexicon.units.get(phrase),
+            lexicon.halves.get(phrase),
+            phrase in lexicon.connectors,
+        )
+    meanings |= dict.fromkeys(lexicon.ignored, _NOTHING)
+    lengths: dict[str, int] = {}
+    for phrase in meanings:
+        first = phrase.partition(" ")[0]
+        lengths[first] = max(lengths.get(first, 1), phrase.count(" ") + 1)
+    return _Phrases(meanings, lengths)
+
+
 def find_words(folded: str, lexicon: Lexicon) -> Iterator[Word]:
     """The known words of ``folded`` in order; the longest phrase at each place."""
+    phrases = _load_phrases(lexicon.language)
     if lexicon.continuous:
-        yield from _scan_letters(folded, lexicon)
+        yield from _scan_letters(folded, lexicon, phrases)
         return
-    tokens = [(match.start(), match.end()) for match in _WORD.finditer(folded)]
+    tokens = [match.span() for match in _WORD.finditer(folded)]
     index = 0
     while index < len(tokens):
         start, end = tokens[index]
-        meaning, count = _look_up_phrase(folded, tokens, index, lexicon)
-        if meaning == _NOTHING and end - start <= LONGEST_WORD:
-            meaning = _read_word(folded[start:end], lexicon.language)
-        if meaning != _NOTHING:
+        word = folded[start:end].rstrip(".")
+        meaning, count = _look_up_phrase(word, folded, tokens, index, phrases)
+        if meaning is None and word[0] in lexicon.prefixes:
+            meaning, count = _look_up_phrase(word[1:], folded, tokens, index, phrases)
+            if meaning is not None and count == 1:
+                meaning = None
+        if meaning is None and end - start <= LONGEST_WORD:
+            meaning = _read_word(word, lexicon.language)
+        if meaning is not None and meaning != _NOTHING:
             yield Word(start, tokens[index + count - 1][1], *meaning)
         index += count
 
 
-def _look_up_phrase(folded: str, tokens: list[tuple[int, int]], index: int, lexicon: Lexicon) -> tuple[Meaning, int]:
-    """What the longest phrase from token ``index`` on means, and how many tokens it has."""
-    phrase = folded[slice(*tokens[index])].rstrip(".")
-    phrases = [phrase]
-    for following in range(index + 1, min(index + lexicon.longest, len(tokens))):
+def _look_up_phrase(
+    word: str, folded: str, tokens: list[tuple[int, int]], index: int, phrases: _Phrases
+) -> tuple[Meaning | None, int]:
+    """What the longest phrase that begins with ``word`` means, and how many tokens it has."""
+    longest = phrases.lengths.get(word, 0)
+    if not longest:
+        return None, 1
+    candidates = [word]
+    for following in range(index + 1, min(index + longest, len(tokens))):
         if not _NEXT.fullmatch(folded, tokens[following - 1][1], tokens[following][0]):
             break
-        phrase = f"{phrase} {folded[slice(*tokens[following])].rstrip('.')}"
-        phrases.append(phrase)
-    for count in range(len(phrases), 0, -1):
-        if phrases[count - 1] in lexicon.ignored:
-            return _NOTHING, count
-        meaning = _look_up(phrases[count - 1], lexicon)
-        if meaning == _NOTHING and count > 1 and phrase[0] in lexicon.prefixes:
-            meaning = _look_up(phrases[count - 1][1:], lexicon)
-        if meaning != _NOTHING:
+        candidates.append(f"{candidates[-1]} {folded[slice(*tokens[following])].rstrip('.')}")
+    for count in range(len(candidates), 0, -1):
+        if (meaning := phrases.meanings.get(candidates[count - 1])) is not None:
             return meaning, count
-    return _NOTHING, 1
-
-
-def _look_up(phrase: str, lexicon: Lexicon) -> Meaning:
-    entry = lexicon.numbers.get(phrase)
-    return (
-        (entry,) if entry else (),
-        lexicon.months.get(phrase),
-        lexicon.weekdays.get(phrase),
-        lexicon.units.get(phrase),
-        lexicon.halves.get(phrase),
-        phrase in lexicon.connectors,
-    )
+    return None, 1
 
 
 @lru_cache(maxsize=20_000)
 def _read_word(token: str, language: str) -> Meaning:
     """A token that isn't there as it stands: a compound, an inflected form, or with a particle before it."""
-    lexicon = load_lexicon(language)
-    token = token.rstrip(".")
-    if token in lexicon.ignored:
-        return _NOTHING
+    lexicon, meanings = load_lexicon(language), _load_phrases(language).meanings
     meaning = _read_stem(token, lexicon)
     for prefix in lexicon.prefixes:
         if meaning != _NOTHING:
             break
         if token.startswith(prefix) and len(token) >= len(prefix) + 2:
             rest = token[len(prefix) :]
-            if rest not in lexicon.ignored:
-                meaning = _look_up(rest, lexicon)
-                meaning = meaning if meaning != _NOTHING else _read_stem(rest, lexicon)
+            meaning = meanings[rest] if rest in meanings else _read_stem(rest, lexicon)
     return meaning
 
 
 def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
     if lexicon.joined and (numbers := split_compound(token, lexicon)):
-        return numbers, None, None, None, None, False
+        return _weigh(numbers, token, lexicon), None, None, None, None, False
     for ending in lexicon.endings:
         if token.endswith(ending) and len(token) > len(ending) + 2:
             stem = token[: -len(ending)]
@@ -123,7 +142,7 @@ def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
             if stem in lexicon.numbers:
                 return (lexicon.numbers[stem],), None, None, None, None, False
             if lexicon.joined and (numbers := split_compound(stem, lexicon)):
-                return numbers, None, None, None, None, False
+                return _weigh(numbers, stem, lexicon), None, None, None, None, False
     for compound, word in lexicon.compounds.items():
         if token.startswith(compound) and len(token) >= len(compound) + 4:
             return (word,), None, None, None, None, False
@@ -134,25 +153,28 @@ def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
             return (), month, weekday, unit, None, False
     for plural in _PLURALS:
         if token.endswith(plural) and len(token) >= len(plural) + _SHORTEST_STEM:
-            meaning = _look_up(token[: -len(plural)], lexicon)
+            meaning = _load_phrases(lexicon.language).meanings.get(token[: -len(plural)], _NOTHING)
             if not meaning[0] and meaning != _NOTHING:
                 return meaning
     return _NOTHING
 
 
-def _scan_letters(folded: str, lexicon: Lexicon) -> Iterator[Word]:
+def _weigh(numbers: tuple[NumberWord, ...], word: str, lexicon: Lexicon) -> tuple[NumberWord, ...]:
+    """Two syllables of Korean may be a number, and any other word as well."""
+    if lexicon.language != "ko" or len(word) > 2:
+        return numbers
+    return (NumberWord(add_words(numbers, lexicon) or Fraction(0), vague=True),)
+
+
+def _scan_letters(folded: str, lexicon: Lexicon, phrases: _Phrases) -> Iterator[Word]:
     """Where words aren't separated: the longest entry at each place."""
     for run in _LETTERS.finditer(folded):
         place, end = run.span()
         while place < end:
             for stop in range(min(end, place + lexicon.longest), place, -1):
-                phrase = folded[place:stop]
-                if phrase in lexicon.ignored:
-                    place = stop
-                    break
-                meaning = _look_up(phrase, lexicon)
-                if meaning != _NOTHING:
-                    yield Word(place, stop, *meaning)
+                if (meaning := phrases.meanings.get(folded[place:stop])) is not None:
+                    if meaning != _NOTHING:
+                        yield Word(place, stop, *meaning)
                     place = stop
                     break
             else:

@@ -128,7 +128,10 @@ class Checking:
         )
         try:
             encoder = self._models.encoder(cancelled)
-            return work(knowledge.with_encoder(lambda texts, of: self._encode(encoder, texts, of, cancelled))), []
+            unrelated = 0.0 if encoder.means.languages else encoder.unrelated_cosine
+            return work(
+                knowledge.with_encoder(lambda texts, of: self._encode(encoder, texts, of, cancelled), unrelated)
+            ), []
         except (ClientDisconnected, InvalidRequest):
             raise
         except ServiceError as fault:

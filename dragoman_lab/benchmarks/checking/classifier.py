@@ -15,9 +15,10 @@ import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.checking import Check, Knowledge, check_sentences
+from dragoman.checking import Check, Knowledge, check_sentences, measure_cosines
 from dragoman_lab.benchmarks.checking.amounts import TEN, read_test_pairs, read_tuning_pairs
 from dragoman_lab.benchmarks.checking.changes import make_changes
 from dragoman_lab.benchmarks.checking.replacements import NameSwaps, WordSwaps, drop_negation
@@ -37,42 +38,58 @@ def select_pairs(pairs: Sequence[Pair], most: int) -> list[Pair]:
     return chosen if len(chosen) <= most else random.Random(3).sample(chosen, most)
 
 
-def make_cases(language: str, pairs: Sequence[Pair], seed: int = 1) -> Iterator[tuple[str, Pair]]:
-    """The kinds of cases with a foreign and an English sentence."""
+@dataclass(frozen=True)
+class Case:
+    """A foreign and an English sentence, and the pair whose closeness of meaning counts."""
+
+    kind: str
+    foreign: str
+    english: str
+    measured: Pair
+
+
+def make_cases(language: str, pairs: Sequence[Pair], seed: int = 1) -> Iterator[Case]:
+    """Each pair as it is and changed.
+
+    The closeness of a sentence with another amount or name is that of the unchanged one: it is to be rejected for that.
+    """
     chance = random.Random(seed)
     english = [second for _, second in pairs]
     names, words = NameSwaps(english), WordSwaps(english)
     for place, (foreign, sentence) in enumerate(pairs):
-        yield "human", (foreign, sentence)
+        pair = foreign, sentence
+        yield Case("human", *pair, pair)
         for change in make_changes(sentence, "en", chance):
-            yield "amount", (foreign, change.text)
+            yield Case("amount", foreign, change.text, pair)
         for change in make_changes(foreign, language, chance):
-            yield "amount", (change.text, sentence)
+            yield Case("amount", change.text, sentence, pair)
+        if (changed := names.swap(sentence, chance)) is not None:
+            yield Case("name", foreign, changed, pair)
         other = chance.choice([n for n in range(len(pairs)) if abs(n - place) > 5])
-        yield "other", (foreign, english[other])
-        yield "next", (foreign, english[(place + 1) % len(pairs)])
+        elsewhere = (("other", english[other]), ("next", english[(place + 1) % len(pairs)]))
         for kind, changed in (
-            ("name", names.swap(sentence, chance)),
+            *elsewhere,
             ("negation", drop_negation(sentence)),
             ("word", words.swap(sentence, chance)),
         ):
             if changed is not None:
-                yield kind, (foreign, changed)
+                yield Case(kind, foreign, changed, (foreign, changed))
 
 
-def check_cases(cases: Sequence[tuple[str, Pair]], knowledge: Knowledge, into: bool) -> list[Check]:
+def check_cases(cases: Sequence[Case], knowledge: Knowledge, into: bool) -> list[Check]:
     """The checks of all cases; without ``into`` the English sentence is the source."""
-    pairs = [pair for _, pair in cases]
-    if into:
-        return check_sentences(pairs, knowledge)
-    return check_sentences([pair[::-1] for pair in pairs], knowledge.invert())
+    turn = 1 if into else -1
+    knowledge = knowledge if into else knowledge.invert()
+    cosines = measure_cosines([case.measured[::turn] for case in cases], knowledge)
+    pairs = [(case.foreign, case.english)[::turn] for case in cases]
+    return check_sentences(pairs, knowledge, cosines=cosines)
 
 
-def summarise(cases: Sequence[tuple[str, Pair]], checks: Sequence[Check]) -> dict[str, dict[str, float]]:
+def summarise(cases: Sequence[Case], checks: Sequence[Check]) -> dict[str, dict[str, float]]:
     """For each kind the number of cases, the shares of ``ok`` and ``failed``, and how often each reason was there."""
     summary: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        of_kind = [check for (of, _), check in zip(cases, checks, strict=True) if of == kind]
+        of_kind = [check for case, check in zip(cases, checks, strict=True) if case.kind == kind]
         if not of_kind:
             continue
         statuses = Counter(check.status for check in of_kind)
@@ -129,13 +146,13 @@ def main() -> None:
             totals[title].append(summary)
             print_summary(title, summary)
             print(f"{title:9} {1000 * (time.perf_counter() - started) / len(cases):.1f} ms a check")  # noqa: T201
-            shown = [
-                (pair, check)
-                for (kind, pair), check in zip(cases, checks, strict=True)
-                if kind == "human" and check.status != "ok"
+            refused = [
+                (case, check)
+                for case, check in zip(cases, checks, strict=True)
+                if (case.kind == "human") == (check.status != "ok") and case.kind in ("human", "amount", "name")
             ]
-            for pair, check in shown[: arguments.show if into else 0]:
-                print(f"   {pair}\n      {check}")  # noqa: T201
+            for case, check in refused[: arguments.show if into else 0]:
+                print(f"   {case.kind} {case.foreign}\n      {case.english}\n      {check}")  # noqa: T201
         encoding.save()
     if arguments.output is not None:
         arguments.output.write_text(json.dumps(totals, indent=1) + "\n", encoding="utf-8")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.checking import Knowledge, measure_cosines
-from dragoman.checking.name_matching import NameScore, score_names, select_unmatched
+from dragoman.checking.name_matching import CASED, NameScore, score_names, select_unmatched
 from dragoman.checking.sentence import Pair as ReadPair
 from dragoman.checking.thresholds import SHIPPED, NameFit
 from dragoman_lab.benchmarks.checking.amounts import TEN, read_tuning_pairs
@@ -29,10 +29,13 @@ from dragoman_lab.benchmarks.checking.resources import Encoding, resources_of
 
 LOST_MEANING = 0.01
 """Of human translations that the closeness of meaning may make drafts."""
-REJECTED_NAMES = 0.93
+MOST_LOST_MEANING, REJECTED_MEANING = 0.04, 0.97
+"""As many where less of other sentences' translations would be rejected otherwise."""
+REJECTED_NAMES = 0.9
 """Of changed names."""
-SOUNDS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 1.01)
-COSINES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 1.01)
+SOUNDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+COSINES = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
+BOTH = (0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 2.0)
 LIMITS = {"length_deviations": 4.0, "length_failed": 8.0, "coverage": 0.3, "coverage_words": 4}
 
 
@@ -51,8 +54,9 @@ def fit_meaning(pairs: list[Pair], knowledge: Knowledge) -> dict[str, float]:
     following = [(foreign, pairs[(place + 1) % len(pairs)][1]) for place, (foreign, _) in enumerate(pairs)]
     wrong = np.array(measure_cosines([*others, *following], knowledge))
     wrong = wrong[wrong < 0.999]
-    least = float(np.quantile(right, LOST_MEANING))
-    elsewhere = float(min(np.quantile(wrong, 0.98), np.quantile(right, LOST_MEANING / 4), least))
+    most = float(np.quantile(right, MOST_LOST_MEANING))
+    least = max(float(np.quantile(right, LOST_MEANING)), min(most, float(np.quantile(wrong, REJECTED_MEANING))))
+    elsewhere = float(min(np.quantile(wrong, 0.98), np.quantile(right, LOST_MEANING)))
     print(  # noqa: T201
         f"   meaning: least {least:.3f}, others below {np.mean(wrong < least):.1%}; elsewhere {elsewhere:.3f}, others"
         f" below {np.mean(wrong < elsewhere):.1%}, human {np.mean(right < elsewhere):.1%}"
@@ -66,9 +70,10 @@ def fit_names(pairs: list[Pair], knowledge: Knowledge) -> dict[str, float]:
     swaps = NameSwaps([english for _, english in pairs])
     changed = [(foreign, text) for foreign, english in pairs if (text := swaps.swap(english, chance)) is not None]
     human, swapped = _score(pairs, knowledge), _score(changed, knowledge)
+    two_sided = knowledge.source in CASED
     fits = {
-        (sound, cosine): (_accept(human, NameFit(sound, cosine)), 1 - _accept(swapped, NameFit(sound, cosine)))
-        for sound, cosine in product(SOUNDS, COSINES)
+        place: (_accept(human, NameFit(*place), two_sided), 1 - _accept(swapped, NameFit(*place), two_sided))
+        for place in product(SOUNDS, COSINES, BOTH)
     }
     enough = {place: shares for place, shares in fits.items() if shares[1] >= REJECTED_NAMES}
     if enough:
@@ -79,25 +84,22 @@ def fit_names(pairs: list[Pair], knowledge: Knowledge) -> dict[str, float]:
     for least in (0.8, 0.85, 0.9, 0.95, 0.97):
         reachable = [shares for shares in fits.values() if shares[1] >= least]
         print(f"      at {least:.0%} rejected: {max(reachable, default=(0.0, 0.0))[0]:.1%} accepted")  # noqa: T201
-    return {"sound": best[0], "cosine": best[1]}
+    return {"sound": best[0], "cosine": best[1], "both": best[2]}
 
 
-Scored = list[tuple[ReadPair, list[NameScore], ReadPair, list[NameScore]]]
+Scored = list[tuple[list[NameScore], list[NameScore]]]
 
 
 def _score(pairs: list[Pair], knowledge: Knowledge) -> Scored:
+    """The names of both sides of each pair."""
     read = [ReadPair.read(foreign, english, knowledge) for foreign, english in pairs]
-    inverted = [pair.invert() for pair in read]
-    there, back = score_names(read, knowledge), score_names(inverted, knowledge.invert())
-    return list(zip(read, there, inverted, back, strict=True))
+    there = score_names(read, knowledge)
+    back = score_names([pair.invert() for pair in read], knowledge.invert())
+    return list(zip(there, back, strict=True))
 
 
-def _accept(scored: Scored, fit: NameFit) -> float:
-    passing = [
-        not select_unmatched(pair.source.text, there, fit) and not select_unmatched(inverse.source.text, back, fit)
-        for pair, there, inverse, back in scored
-    ]
-    return float(np.mean(passing))
+def _accept(scored: Scored, fit: NameFit, two_sided: bool) -> float:
+    return float(np.mean([not any(select_unmatched(*names, fit, two_sided)) for names in scored]))
 
 
 def main() -> None:

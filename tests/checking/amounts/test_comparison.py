@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.checking.amounts import compare_amounts
 
@@ -10,6 +12,27 @@ EQUAL = [
     ("Rund 2.500 Hafenarbeiter", "de", "About 2,500 dockers", "en"),
     ("١٬٢٣٤٫٥", "ar", "1,234.5", "en"),
     ("१२,३४,५६७", "hi", "1,234,567", "en"),
+    (
+        "Die siebtgrößte Stadt hat 1,2 Mio. Einwohner.",
+        "de",
+        "The seventh-largest city has 1.2 million inhabitants.",
+        "en",
+    ),
+    ("В XIX веке здесь жило 2,5 млн человек.", "ru", "In the 19th century 2.5 million people lived here.", "en"),
+    ("2008年8月8日晚上8点，约9.1万人参加。", "zh", "About 91,000 people took part on August 8, 2008, at 8 p.m.", "en"),
+    ("令和5年3月に、約1億2000万人が住んでいた。", "ja", "About 120 million people lived there in March 2023.", "en"),
+    ("เมื่อวันที่ 5 พฤษภาคม พ.ศ. 2563 มีผู้เสียชีวิต 25 คน", "th", "On 5 May 2020, 25 people died.", "en"),
+    ("25 लाख लोगों ने 3 मई को मतदान किया।", "hi", "2.5 million people voted on 3 May.", "en"),
+    ("오후 3시에 약 2만 5천 명이 모였다.", "ko", "About 25,000 people gathered at 3 p.m.", "en"),
+    ("שלושה ילדים אכלו עשרים וחמישה תפוחים ביום שני.", "he", "Three children ate twenty-five apples on Monday.", "en"),
+    ("في القرن التاسع عشر عاش ٢٫٥ مليون نسمة هنا.", "ar", "In the 19th century 2.5 million people lived here.", "en"),
+    ("Desde la década de los 90", "es", "Since the 1990s", "en"),
+    ("Ein Mann und eine Frau", "de", "One man and a woman", "en"),
+    ("Un perro y otra persona", "es", "A dog and a second person", "en"),
+    ("Der Weg ist 10 Meilen lang.", "de", "The way is 16.1 km long.", "en"),
+    ("从 20 世纪 30 年代中期开始", "zh", "From the mid-1930s", "en"),
+    ("Der Zug fährt um 15:30 Uhr.", "de", "The train leaves at 3:30 p.m.", "en"),
+    ("Hunderte von Menschen", "de", "Hundreds of people", "en"),
 ]
 DIFFERENT = [
     (
@@ -20,6 +43,12 @@ DIFFERENT = [
         {"2.500", "1,000"},
     ),
     ("20.000 Menschen", "de", "1200 people", "en", {"20.000", "1200"}),
+    ("Drei Kinder spielten.", "de", "Five children played.", "en", {"Drei", "Five"}),
+    ("В мае", "ru", "In June", "en", {"мае", "June"}),
+    ("5 किमी दूर", "hi", "5 miles away", "en", {"5 किमी", "5 miles"}),
+    ("Тысячи людей", "ru", "Millions of people", "en", {"Тысячи", "Millions"}),
+    ("Es kostet 5 Euro.", "de", "It costs $5.", "en", {"5 Euro", "$5"}),
+    ("5 Männer, 5 Frauen, 2 Kinder", "de", "5 men, 2 women, 2 children", "en", {"5", "2"}),
 ]
 
 
@@ -39,3 +68,17 @@ def test_different_amounts_are_told_with_their_places(
             assert source[slice(*mismatch.source_span)] == mismatch.source
         if mismatch.target_span:
             assert target[slice(*mismatch.target_span)] == mismatch.text
+
+
+def test_codes_say_what_differs() -> None:
+    (number,) = compare_amounts("20.000", "de", "1200", "en")
+    (date,) = compare_amounts("В мае", "ru", "In June", "en")
+    (unit,) = compare_amounts("5 km", "de", "5 miles", "en")
+    assert (number.code, date.code, unit.code) == ("number", "date", "unit")
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.sampled_from(("en", "de", "zh", "ar", "th", "ko")))
+def test_any_two_texts_can_be_compared(source: str, target: str, language: str) -> None:
+    assert compare_amounts(source, language, source, language) == []
+    for mismatch in compare_amounts(source, language, target, "en"):
+        assert mismatch.source_span or mismatch.target_span

@@ -39,6 +39,9 @@ def translate(running: Server, **body: Any) -> httpx.Response:
 def test_the_answer_says_how_good_the_translator_is(translating: Server) -> None:
     found = translate(translating, text=TEXTS[0]).json()
     assert found["model"] == "bridge" and len(found["texts"]) == 1 and found["texts"][0]
+    ((sentence,),) = found["sentences"]
+    if sentence["status"] == "failed":  # nonsense is, for the most part
+        assert sentence["text"] is None and found["texts"] == [TEXTS[0]] and sentence["reasons"]
     assert found["quality"] == {"chrf": 41.5, "measured_on": "two sentences"}
     configured = translating.client.get("/v1/translate").json()
     assert configured == {"model": "bridge", "target": "en", "sources": {"de": found["quality"]}}
@@ -83,7 +86,7 @@ def test_a_translation_that_does_not_end_is_named(translating: Server) -> None:
 def test_snippets_are_translated_into_english_alone(translating: Server) -> None:
     search = {"query": "Biene", "query_language": "de", "method": "none", "translate_snippets": True, "rerank": False}
     found = translating.client.post("/v1/search", json=search | {"query_language": "en"}).json()
-    assert next(hit["snippet_translation"] for hit in found["hits"] if hit["language"] == "de")
+    assert next(hit["snippet_translation"] for hit in found["hits"] if hit["language"] == "de")["sentences"]
     headers = {"content-type": "application/x-ndjson"}
     translating.client.post("/v1/collections", json={"name": "sw", "language": "sw"}).raise_for_status()
     line = json.dumps({"id": "1", "text": "Biene nyuki"})

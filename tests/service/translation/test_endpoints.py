@@ -33,13 +33,17 @@ def translate(running: Server, **body: Any) -> httpx.Response:
 def test_one_text_and_several(translating: Server) -> None:
     response = translate(translating, text="ein Haus")
     assert response.status_code == 200
-    assert response.json() == {"texts": ["EIN HAUS"], "model": "upper"}
-    assert translate(translating, texts=["eins", "zwei"]).json() == {"texts": ["EINS", "ZWEI"], "model": "upper"}
+    sentence = {"text": "EIN HAUS", "source": {"start": 0, "end": 8}, "status": "ok", "reasons": []}
+    assert response.json() == {"texts": ["EIN HAUS"], "sentences": [[sentence]], "model": "upper"}
+    answer = translate(translating, texts=["eins", "zwei"]).json()
+    assert answer["texts"] == ["EINS", "ZWEI"] and len(answer["sentences"]) == 2
 
 
 def test_a_translation_that_was_cut_off_is_named(translating: Server) -> None:
     answer = translate(translating, texts=["eins", "zwei. endless. drei", "vier"]).json()
-    assert answer == {"texts": ["EINS", "ZWEI. ENDLESS. DREI", "VIER"], "model": "upper", "truncated": [1]}
+    assert answer["texts"] == ["EINS", "ZWEI. ENDLESS. DREI", "VIER"] and answer["truncated"] == [1]
+    (_, cut, _) = answer["sentences"][1]
+    assert (cut["status"], cut["reasons"]) == ("draft", [{"code": "length", "source": None, "text": None}])
 
 
 @pytest.mark.parametrize(
@@ -85,6 +89,33 @@ def test_sentences_are_joined_as_the_target_language_does(translating: Server) -
 )
 def test_what_cannot_be_translated_is_refused_by_name(translating: Server, body: dict[str, Any], message: str) -> None:
     check_error(translate(translating, **body), 422, message)
+
+
+def test_a_translation_of_anyone_is_checked_sentence_by_sentence(translating: Server) -> None:
+    text = "Rund 2.500 Hafenarbeiter streiken. Der Vulkan spuckt Asche."
+    body = {"source": "de", "target": "en", "text": text, "translation": "About 1,000 dockers strike. volcano ash."}
+    answer = translating.client.post("/v1/translate/check", json=body).json()
+    first, second = answer["sentences"]
+    assert text[slice(*first["source"].values())] == "Rund 2.500 Hafenarbeiter streiken."
+    assert body["translation"][slice(*first["translation"].values())] == "About 1,000 dockers strike."
+    assert first["status"] == answer["status"] == "failed" and second["status"] != "failed"
+    assert {"code": "number", "source": "2.500", "text": "1,000"} in first["reasons"]
+    assert answer["reasons"] == first["reasons"] + second["reasons"] and answer["degraded"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"translation": None}, "translation: "),
+        ({"translation": "a" * 2000}, "2001 characters together; at most 2000"),
+        ({"target": "klingon"}, "target: .*klingon"),
+        ({"more": 1}, "more: "),
+        ({"text": "a. " * 1001, "translation": "b"}, "at most"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused_by_name(translating: Server, body: dict[str, Any], message: str) -> None:
+    whole = {"source": "de", "target": "en", "text": "a", "translation": "b"} | body
+    check_error(translating.client.post("/v1/translate/check", json=whole), 422, message)
 
 
 def test_missing_languages_are_named(translating: Server) -> None:

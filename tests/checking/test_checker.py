@@ -1,0 +1,114 @@
+"""Sentences checked against their translations, with the encoder of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dragoman
+from dragoman.checking import Check, Knowledge, check_sentence, check_sentences
+from dragoman.checking.knowledge import Vectors
+from dragoman.indexes.analysis.transliteration import romanise
+from dragoman.indexes.dense.language_means import shipped_means
+from dragoman.lexicon import Table
+from tests.checking.views import View
+
+DOCKERS = "Rund 2.500 Hafenarbeiter haben gestern in Hamburg die Arbeit niedergelegt."
+RIGHT = "Around 2,500 dockers stopped work in Hamburg yesterday."
+WRONG = "More than 1,000 workers were lost in the disaster in Hong Kong."
+
+
+def encode(texts: Sequence[str], language: str) -> Vectors:
+    return shipped_means("e5-small").centre(dragoman.encode(list(texts)), language)
+
+
+def knowledge(source: str = "de", target: str = "en") -> Knowledge:
+    return Knowledge(source=source, target=target, romanise=romanise, encode=encode)
+
+
+def codes(check: Check) -> set[str]:
+    return {reason.code for reason in check.reasons}
+
+
+def test_a_fluent_sentence_that_says_something_else_fails_and_a_right_one_is_ok() -> None:
+    wrong, right = check_sentences([(DOCKERS, WRONG), (DOCKERS, RIGHT)], knowledge())
+    assert wrong.status == "failed" and {"number", "name"} <= codes(wrong)
+    (amount,) = [reason for reason in wrong.reasons if reason.code == "number"]
+    assert (amount.source, amount.text) == ("2.500", "1,000")
+    assert right == Check("ok")
+
+
+@pytest.mark.parametrize(
+    ("translation", "code"),
+    [
+        (RIGHT.replace("2,500", "2,600"), "number"),
+        (RIGHT.replace("Hamburg", "Bremen"), "name"),
+        (RIGHT.replace("Hamburg", "Johannesburg"), "name"),
+    ],
+)
+def test_one_thing_that_was_changed_fails(translation: str, code: str) -> None:
+    check = check_sentence(DOCKERS, translation, knowledge())
+    assert check.status == "failed" and codes(check) == {code}
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("ru", "Владимир Зеленский приехал в Берлин."),
+        ("el", "Ο Βολοντίμιρ Ζελένσκι έφτασε στο Βερολίνο."),
+        ("ja", "ウォロディミル・ゼレンスキーはベルリンに到着した。"),
+    ],
+)
+def test_names_are_recognised_in_other_scripts(language: str, source: str) -> None:
+    right, wrong = "Volodymyr Zelensky arrived in Berlin.", "Emmanuel Macron arrived in Berlin."
+    assert "name" not in codes(check_sentence(source, right, knowledge(language)))
+    check = check_sentence(source, wrong, knowledge(language))
+    assert check.status == "failed" and any(reason.text == "Emmanuel Macron" for reason in check.reasons)
+
+
+def test_without_an_encoder_no_sentence_is_better_than_a_draft() -> None:
+    check = check_sentence(DOCKERS, RIGHT, Knowledge(source="de", target="en", romanise=romanise))
+    assert (check.status, codes(check)) == ("draft", {"meaning"})
+
+
+def test_a_glossary_is_obeyed_or_the_sentence_is_a_draft() -> None:
+    table = Table.from_entries("de", "en", [("hafenarbeiter", "longshoremen", 1.0, 1.0)])
+    obeying = Knowledge(source="de", target="en", forward=View(table, frozenset({0})), romanise=romanise, encode=encode)
+    check = check_sentence(DOCKERS, RIGHT, obeying)
+    assert check.status == "draft"
+    assert [(reason.code, reason.source, reason.text) for reason in check.reasons] == [
+        ("glossary", "Hafenarbeiter", "longshoremen")
+    ]
+    assert check_sentence(DOCKERS, RIGHT.replace("dockers", "longshoremen"), obeying) == Check("ok")
+
+
+def test_words_that_tables_translate_otherwise_are_named() -> None:
+    entries = [("hund", "dog"), ("katze", "cat"), ("haus", "house"), ("garten", "garden"), ("baum", "tree")]
+    table = Table.from_entries("de", "en", [(source, target, 1.0, 1.0) for source, target in entries])
+    covering = Knowledge(source="de", target="en", forward=View(table), backward=View(table.inverse()))
+    source = "Hund und Katze sind im Haus, im Garten, am Baum."
+    assert "coverage" not in codes(
+        check_sentence(source, "Dog and cat are at home, in the garden, by the tree.", covering)
+    )
+    check = check_sentence(source, "He walks along the river and then sits down.", covering)
+    (reason,) = [reason for reason in check.reasons if reason.code == "coverage"]
+    assert reason.source == "Hund, Katze, Haus, Garten, Baum"
+
+
+@pytest.mark.parametrize(
+    "translation", ["", "...", DOCKERS, "the work the work the work the work the work", "Гамбург стоит"]
+)
+def test_what_is_no_translation_fails(translation: str) -> None:
+    assert check_sentence(DOCKERS, translation, Knowledge(source="de", target="en")).status == "failed"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=60), st.text(max_size=60), st.sampled_from(["de", "zh", "ar", "tr"]))
+def test_a_status_says_what_the_reasons_do(source: str, translation: str, language: str) -> None:
+    check = check_sentence(source, translation, Knowledge(source=language, target="en", romanise=romanise))
+    assert (check.status == "ok") == (not check.reasons)
+    if codes(check) & {"number", "date", "unit", "name"}:
+        assert check.status == "failed"
