@@ -74,9 +74,15 @@ def _longest_term(source: Side, place: int, view: TableView) -> tuple[int, list[
         if not all(token.term for token in tokens):
             continue
         entries = view.analysed.translations(" ".join(token.term for token in tokens), best=MOST_ENTRIES)
-        if entries := [entry for entry in entries if entry.origin in view.glossaries]:
+        if entries := _leave_out_parts([entry for entry in entries if entry.origin in view.glossaries]):
             return length, entries
     return 0, []
+
+
+def _leave_out_parts(entries: list[Entry]) -> list[Entry]:
+    """Entries without the single words of longer translations, which tables of index terms have as well."""
+    parts = {word for entry in entries if " " in entry.term for word in entry.term.split(" ")}
+    return [entry for entry in entries if entry.term not in parts]
 
 
 def _stands_in(term: str, target: Side) -> bool:

@@ -61,7 +61,7 @@ def _write_quantity(quantity: Fraction, ordinal: bool) -> tuple[str, ...]:
     whole = int(quantity)
     forms = [str(whole)] if whole < _GROUPED else [f"{whole:,}"]
     if ordinal:
-        forms = [f"{whole}{_ending(whole)}", *([_ORDINALS[whole]] if 0 < whole < len(_ORDINALS) else [])]
+        forms += [f"{whole}{_ending(whole)}", *([_ORDINALS[whole]] if 0 < whole < len(_ORDINALS) else [])]
     elif 1_000 <= whole < _GROUPED:
         forms.append(f"{whole:,}")
     elif whole < len(_WORDS):

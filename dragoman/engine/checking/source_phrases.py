@@ -19,7 +19,7 @@ from dragoman.lexicon.text.tokens import Analysis, Token
 
 MOST = 12
 """Phrases that a translation is led to; the checker asks for further ones as well."""
-HINTS = 8
+HINTS = 5
 """Words whose translations are hinted at."""
 FORMS = 3
 """Translations of a word of which any will do."""

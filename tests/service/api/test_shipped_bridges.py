@@ -29,6 +29,20 @@ def test_a_sentence_is_translated_and_the_answer_says_how_well(running: Server) 
     assert answer["quality"]["chrf"] >= 30
 
 
+def test_what_is_shown_has_the_numbers_of_the_source_and_obeys_a_glossary(running: Server) -> None:
+    text = "Rund 2.500 Hafenarbeiter haben am Montag in Hamburg die Arbeit niedergelegt."
+    place = "/v1/tables/mine?source=de&target=en&kind=glossary&activate=true"
+    assert running.client.put(place, content="Hafenarbeiter\tdock workers\n").status_code == 201
+    answer = running.client.post("/v1/translate", json={"text": text, "source": "de", "target": "en"}).json()
+    ((sentence,),) = answer["sentences"]
+    if sentence["status"] == "failed":
+        assert sentence["text"] is None and sentence["reasons"] and answer["texts"] == [text]
+    else:
+        assert "2,500" in sentence["text"] and "dock workers" in sentence["text"], sentence
+        assert sentence["status"] == "draft" and sentence["reasons"]  # "lost their jobs" is not what was said
+    assert running.client.post("/v1/tables/mine/deactivate").status_code == 200
+
+
 def test_out_of_english_it_does_not_translate(running: Server) -> None:
     response = running.client.post("/v1/translate", json={"text": "The ship.", "source": "en", "target": "de"})
     assert response.status_code == 503 and "into 'en'" in response.json()["message"]
