@@ -83,11 +83,12 @@ def _read_items(items: Sequence[Item], folded: str, lexicon: Lexicon) -> Iterato
             index = following
             continue
         quantity = None if _names_unit(items, index, folded) else read_quantity(items, index, folded, lexicon)
-        if token.month is not None and not _is_plain_word(token, items, index, folded, lexicon):
+        counted = quantity is not None and bool(token.numbers) and quantity.following > index + 1
+        if token.month is not None and not counted and not _is_plain_word(token, items, index, folded, lexicon):
             readings = (Reading(month=token.month), *_list_others(token, quantity))
             yield token.start, token.end, "date", readings, "spelled" if len(readings) > 1 else "written"
             index += 1
-        elif token.weekday is not None:
+        elif token.weekday is not None and not counted:
             readings = (Reading(weekday=token.weekday), *_list_others(token, quantity))
             yield token.start, token.end, "date", readings, "spelled" if len(readings) > 1 else "written"
             index += 1
