@@ -14,6 +14,8 @@ from dragoman.cli.database import Key, Url, database
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, FilterText, read_filter
 
 _console = Console(stderr=True)
+_LIKELY = 0.5
+"""The probability of no answer from which on that is said first."""
 
 Language = Annotated[
     str | None, typer.Option(envvar="DRAGOMAN_QUERY_LANGUAGE", help="The query's language; detected when left out.")
@@ -113,8 +115,12 @@ def ask(
         document = span.get("document")
         place = "" if document is None else escape(f"{document['collection']}/{document['id']}")
         answers.add_row(f"{span['score']:.3f}", escape(span["text"]), place, escape(span["sentence"]))
-    screen.print(answers if answer["answers"] else "no answer")
-    if (nothing := answer.get("no_answer")) is not None:
+    nothing = answer.get("no_answer")
+    if nothing is not None and nothing >= _LIKELY:
+        screen.print("probably no answer" if answer["answers"] else "no answer")
+    if answer["answers"]:
+        screen.print(answers)
+    if nothing is not None:
         _console.print(f"the probability that nothing of it is an answer: {nothing:.2f}", highlight=False)
     _tell_degraded(answer)
 

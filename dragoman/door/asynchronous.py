@@ -99,7 +99,7 @@ class AsyncDatabase:
         return await self.send(calls.ask(question, options))
 
     async def judge(self, statement: str, **options: Any) -> Judgement:
-        """Whether a ``context``, or documents, say that a statement is true."""
+        """Whether a ``context``, or documents, say a statement, deny it or neither."""
         return await self.send(calls.judge(statement, options))
 
     async def read(

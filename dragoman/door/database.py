@@ -134,7 +134,7 @@ class Database:
         return self.send(calls.ask(question, options))
 
     def judge(self, statement: str, **options: Any) -> Judgement:
-        """Whether a ``context``, or documents, say that a statement is true; ``options`` as in ``POST /v1/qa``."""
+        """Whether texts say a statement, deny it or neither; ``options`` as in ``POST /v1/qa``."""
         return self.send(calls.judge(statement, options))
 
     def read(self, collection: str, id: str, reader_language: str, **options: Unpack[ReadOptions]) -> ReadDocument:

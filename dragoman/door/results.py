@@ -331,7 +331,7 @@ class Answers(Sequence[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether texts say that a statement is true."""
+    """Whether texts say a statement (``true``), deny it (``false``) or neither (``unknown``)."""
 
     request_id: str
     query: Query

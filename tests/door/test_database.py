@@ -290,7 +290,8 @@ def test_texts_are_ranked_tagged_and_read(db: Database) -> None:
     assert [(tag.text, tag.label) for tag in tags] == [("Angela Merkel", "PER"), ("Paris", "LOC")]
     answers = db.ask("Where does the dog sleep?", context="Der Hund schläft im Garten.", gloss=True)
     assert answers[0].text in answers[0].sentence and answers.model
-    assert db.judge("A dog sleeps.", context="Der Hund schläft im Garten.").label in ("true", "false")
+    assert db.judge("A dog sleeps.", context="Der Hund schläft im Garten.").label in ("true", "false", "unknown")
+    assert db.judge("Der Hund schläft im Garten", context="Es regnet. Der Hund schläft im Garten.").label == "true"
 
 
 def test_an_event_loop_has_the_same_face(service: Server) -> None:

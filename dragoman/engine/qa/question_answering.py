@@ -49,7 +49,7 @@ class QuestionAnswering:
         self._models, self._search, self._settings = models, search, settings
         self._metrics, self._traffic = metrics, traffic
         self._turns = Turns(_READING, 1)
-        self._answers, self._statements = Answers(models), Statements(models)
+        self._answers, self._statements = Answers(models), Statements(models, search.analysis, settings)
 
     def answer(
         self,
@@ -60,7 +60,7 @@ class QuestionAnswering:
         method: Method | None = None,
         retrieved: Callable[[Retrieval], None] = lambda retrieval: None,
     ) -> Response:
-        """The best answers and the probability that there is none, or whether a statement is true.
+        """The best answers and the probability that there is none, or whether a statement is true, false or unknown.
 
         Documents are searched for with the tables of ``snapshot`` and by ``method``, each by default that of now.
         ``retrieved`` is told of the search.
@@ -102,7 +102,7 @@ class QuestionAnswering:
             filter=request.filter,
             method=method,
             top_k=min(self._settings.qa.qa_passages, self._settings.search.top_k_max),
-            gloss=request.gloss,
+            gloss=bool(request.gloss),
         )
 
     def _of_context(
@@ -198,8 +198,8 @@ class QuestionAnswering:
         return self._answers if request.statement is None else self._statements
 
     def _question(self, request: QaQuery, language: str, snapshot: Snapshot) -> Question:
-        glosses = self._search.glosses(language, snapshot) if request.gloss else None
-        return Question(_field(request), request.asked, language, glosses)
+        glosses = None if request.gloss is False else self._search.glosses(language, snapshot)
+        return Question(_field(request), request.asked, language, glosses, snapshot, request.gloss is True)
 
     def _note_failure(self, response: Response, fault: ServiceError) -> None:
         degraded = Degraded.of(STAGE, f"no passage was read: {fault}", fault.error_type)

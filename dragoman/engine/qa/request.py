@@ -19,7 +19,8 @@ class QaQuery:
     question_language: str | None = None
     context_language: str | None = None
     reader_languages: Sequence[str] | None = None
-    gloss: bool = False
+    gloss: bool | None = None
+    """None: answers in another language than the question have glosses, where tables have their words."""
 
     @property
     def asked(self) -> str:

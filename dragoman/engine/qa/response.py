@@ -41,7 +41,8 @@ class QaAnswer(Answer):
     document: AnswerDocument | None = field(default_factory=left_out)
     """Only where documents were searched for."""
     gloss: list[Gloss] | None = field(default_factory=left_out)
-    """Only if requested: the content words of the sentence that the tables have, in their order."""
+    """The content words of the sentence that the tables have, in their order: in another language than the question,
+    or if requested."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,22 +75,24 @@ class Evidence(Answer):
     document: AnswerDocument | None = field(default_factory=left_out)
     """Only where documents were searched for."""
     gloss: list[Gloss] | None = field(default_factory=left_out)
-    """Only if requested: the content words of the sentence that the tables have, in their order."""
+    """The content words of the sentence that the tables have, in their order: in another language than the question,
+    or if requested."""
 
 
 @dataclass(slots=True, kw_only=True)
 class StatementResponse(Answer):
-    """Whether a statement is true."""
+    """Whether a text says or denies a statement."""
 
     request_id: str
     query: QueryRead
     """The statement as it was understood."""
-    label: Literal["true", "false"] | None = field(default_factory=left_out)
-    """Left out where nothing was read."""
+    label: Literal["true", "false", "unknown"] | None = field(default_factory=left_out)
+    """``unknown`` where the text neither says nor denies it, or the reader is not sure; left out where it failed."""
     probability: float | None = field(default_factory=left_out)
-    """The probability that the label is right."""
+    """The probability that the label is right; of ``unknown`` the probability that the text says neither, which may be
+    small where the reader is not sure."""
     evidence: Evidence | None = field(default_factory=left_out)
-    """Left out where no sentence of the text decides."""
+    """Left out where no sentence of the text decides, as of what is unknown."""
     model: str
     """The reader that judged."""
     passages: list[Hit] | None = field(default_factory=left_out)

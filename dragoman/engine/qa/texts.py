@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from dragoman.engine.models.reading import ReadText
 from dragoman.engine.qa.response import AnswerDocument
+from dragoman.engine.search.response import Gloss
 from dragoman.engine.search.shown.glosses import Glosses
+from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.lexicon.text.passages import sentences
 
 
@@ -28,6 +30,17 @@ class Question:
     text: str
     language: str
     glosses: Glosses | None
+    snapshot: Snapshot
+    """The tables by which its words are compared with those of texts."""
+    glosses_all: bool = False
+    """Whether texts in the question's language have glosses too, which are empty, and so have those without tables."""
+
+    def gloss(self, text: SourceText, start: int, end: int) -> list[Gloss] | None:
+        """The translations of the words of a part of a text; None where none are wanted, or none can be had."""
+        if self.glosses is None:
+            return None
+        glosses = self.glosses.of_text(text.text[start:end], text.language, start)
+        return glosses if glosses or self.glosses_all else None
 
 
 def read_texts(question: Question, texts: Sequence[SourceText]) -> list[ReadText]:

@@ -221,6 +221,10 @@ class Search:
         """The translations of words into a language, by the tables of one snapshot."""
         return Glosses(language, snapshot, self._analysis, self._registry.written)
 
+    def analysis(self, language: str) -> Analysis:
+        """The analysis of texts of a language, as searches use it."""
+        return self._analysis(language)
+
     def waits(self, request: SearchQuery) -> bool:
         """Whether a search waits for the models, or may do so."""
         return (

@@ -47,8 +47,8 @@ class ModelsSettings(Group):
     )
     statement_reader: str | None = Field(
         default=None,
-        description="Reader that judges statements: the folder of a model made by dragoman train qa, or off; default:"
-        " the package's.",
+        description="Reader that judges statements: the folder of a model, or off; default: the package's. theories:"
+        " the package's reader for a closed world, in which what a text does not say is false.",
     )
     bridge: str | None = Field(
         default=None,

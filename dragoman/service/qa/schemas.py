@@ -25,8 +25,8 @@ class QaRequest(Body):
     statement: NotBlank | None = Field(
         default=None,
         max_length=QUERY_CHARS,
-        description="A statement to judge instead, by default up to 10,000 characters; what the text does not say is"
-        " false.",
+        description="A statement to judge instead, by default up to 10,000 characters: true or false by the text, or"
+        " unknown where it neither says nor denies it, or the reader is not sure.",
     )
     context: NotBlank | None = Field(
         default=None,
@@ -55,10 +55,11 @@ class QaRequest(Body):
         " taken for theirs. When left out, DRAGOMAN_READER_LANGUAGES or else the header Accept-Language.",
         examples=[["en"]],
     )
-    gloss: StrictBool = Field(
-        default=False,
+    gloss: StrictBool | None = Field(
+        default=None,
         description="Whether to add to answers and passages the translations of their words into the question's"
-        " language, as in search.",
+        " language, as in search. When left out, answers and evidence in another language have them, passages have"
+        " not.",
     )
 
     @property

@@ -16,6 +16,10 @@ import { createLegend, createText } from "./evidence.js";
 import { createHit, createWarnings } from "./hits.js";
 import { chosenCollections, send } from "./search.js";
 
+/** What a user may rely on. */
+const RELIABILITY = "Sure only where a sentence says the same, or differs in a number, date or name alone." +
+  " Else one label in five may be wrong: read the sentence.";
+
 /** Offer answers and judgements only where the service has a reader, and say elsewhere how to get one. */
 export async function offerAnswers() {
   const { model, statements, advice } = await fetchJson("/v1/qa").catch(() => ({ model: null, statements: null }));
@@ -69,20 +73,21 @@ function showJudgement(found, context) {
   const language = `${query.detected ? "detected as" : "in"} ${languageName(query.language)}`;
   byId("search-status").textContent = `Judged by ${model} · statement ${language}`;
   byId("search-notes").replaceChildren(...createWarnings(degraded, truncated));
-  const judged = label
-    ? createElement(
-      "p",
-      { id: "judgement" },
-      `${label === "true" ? "True" : "False"}, probability ${formatNumber(probability, 3)}.`,
-    )
-    : createElement("p", { id: "judgement" }, "Nothing was read.");
+  const judged = createElement("p", { id: "judgement" }, describeLabel(label, probability));
   byId("answers").replaceChildren(
     createElement("h2", {}, "True or false"),
     judged,
+    createElement("p", { className: "muted" }, RELIABILITY),
     ...decides.map((one) => createEvidence(one, query.language)),
   );
   if (context !== undefined) byId("hits").replaceChildren(...createOwnText(context, decides, query.language));
   else if (hits.length > 0) byId("hits").replaceChildren(...createPassages(hits, query.language));
+}
+
+function describeLabel(label, probability) {
+  if (label === undefined) return "Nothing was read.";
+  if (label === "unknown") return "Unknown: the text neither says nor denies it, or the reader is not sure.";
+  return `${label === "true" ? "True" : "False"}, probability ${formatNumber(probability, 3)}.`;
 }
 
 /** The sentence that decides. */
@@ -123,12 +128,12 @@ function describeAnswers({ query, answers, model }) {
   return `${formatCount(answers.length, "answer")} by ${model} · question ${language}`;
 }
 
-/** How likely it is that there is no answer, which is said first where nothing is more likely. */
+/** How likely it is that there is no answer, which is said first where that is likelier than not. */
 function createNoAnswer({ answers, no_answer: probability }) {
   const id = "no-answer";
   if (probability === undefined) return createElement("p", { id }, "Nothing was read.");
   const told = `The probability that nothing that was read answers the question is ${formatNumber(probability, 3)}.`;
-  if (answers.some(({ score }) => score >= probability)) return createElement("p", { id, className: "muted" }, told);
+  if (answers.length > 0 && probability < 0.5) return createElement("p", { id, className: "muted" }, told);
   const notice = createNotice(answers.length > 0 ? "Probably no answer. " : "No answer. ", told);
   notice.id = id;
   return notice;

@@ -7,8 +7,9 @@
 
 Answers: questions over one text and over five, as often with the text that answers as without it. `best answer right`
 is the share of best answers that agree with the reference (F1 of at least one half), `answered` that of texts which
-have the answer; beside each stands the mean probability, and the expected calibration error over ten bins. Statements:
-generated theories, LeapOfThought (facts with the rule), FOLIO and StrategyQA, as many of each.
+have the answer; beside each stands the mean probability, and the expected calibration error over ten bins. `no answer
+is said` is the share whose probability of none is at least one half, of texts with the answer and of those from which
+it was removed. Statements: generated theories, LeapOfThought (facts with the rule), FOLIO and StrategyQA.
 
 With `--fit` the calibration is fitted on what is read (`--split tune` alone), and written into the folder of the model.
 """
@@ -42,6 +43,8 @@ from dragoman_lab.reasoning.theories.datasets import folio, leap_of_thought, neg
 
 LANGUAGES = "ar,de,el,en,es,hi,ru,th,tr,vi,zh"
 BINS = 10
+NO_ANSWER = 0.5
+"""The probability from which on the page says that there is probably no answer."""
 TEST_THEORIES = 2_000_000
 Labelled = tuple[list[float], list[bool]]
 """Probabilities, and whether what they are of is so."""
@@ -85,6 +88,8 @@ def measure_answers(options: argparse.Namespace) -> dict[str, Labelled]:
         each, none = calibration.probabilities(reading.answers, reading.length)
         texts = "one text" if reading.texts == 1 else "several texts"
         note(labelled, f"{texts}: answered", 1 - none, reading.answered)
+        present = "with the answer" if reading.answered else "without the answer"
+        note(labelled, f"{texts} {present}: no answer is said", none, none >= NO_ANSWER)
         if each:
             note(labelled, f"{texts}: best answer right", each[0], reading.right[0])
     return labelled

@@ -140,7 +140,10 @@ def test_words_of_answers_and_passages_are_glossed_where_that_is_asked(reading: 
                     word = text[one["start"] : one["end"]]
                     assert f"{one['translations'][0]}\t{word}" in table.splitlines()
             assert all(hit["gloss"] for hit in found.get("passages", ()))
-            assert "gloss" not in ask(reading, **body).text
+            assert "gloss" not in ask(reading, **body, gloss=False).text
+            unasked = answered(reading, **body)
+            assert any("gloss" in answer for answer in unasked["answers"])
+            assert not any("gloss" in hit for hit in unasked.get("passages", ()))
     finally:
         reading.client.post("/v1/tables/words/deactivate").raise_for_status()
 

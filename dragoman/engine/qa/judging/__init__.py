@@ -1,0 +1,1 @@
+"""Statements judged in an open world: true, false, or unknown where a text says neither."""
