@@ -21,6 +21,10 @@ import { createTranslation } from "./translations.js";
 const RELIABILITY = "Sure only where a sentence says the same, or differs in a number, date or name alone." +
   " Else one label in five may be wrong: read the sentence.";
 
+/** What a user may rely on. */
+const RELIABILITY = "Sure only where a sentence says the same, or differs in a number, date or name alone." +
+  " Else one label in five may be wrong: read the sentence.";
+
 /** Offer answers and judgements only where the service has a reader, and say elsewhere how to get one. */
 export async function offerAnswers() {
   const { model, statements, advice } = await fetchJson("/v1/qa").catch(() => ({ model: null, statements: null }));

@@ -157,7 +157,7 @@ def write_weights(records: Sequence[Record], least_right: float) -> None:
             least_right,
         )
     FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / "config.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    (FOLDER / "config.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
 def article(record: Record) -> str:
