@@ -16,7 +16,7 @@ from dragoman.store.documents.line import DocumentLine
 
 UNBOUNDED = {"DocumentLine.text", "DocumentPatch.text"}
 """Texts whose limit is that of the line."""
-FREE = {"DocumentLine.metadata", "DocumentPatch.metadata", "DocumentFields"} | {
+FREE = {"DocumentLine.metadata", "DocumentPatch.metadata", "DocumentFields", "EventBody.event_attributes"} | {
     f"{body}.filter" for body in ("Deletion", "QaRequest", "ReasonRequest", "SearchRequest", "SettledQa")
 }
 """Objects of the caller's own fields, whose values are counted together."""

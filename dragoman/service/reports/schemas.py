@@ -64,7 +64,7 @@ class EventBody(Body):
     user_query: Text | None = Field(default=None, max_length=QUERY_CHARS, description=_FURTHER)
     message: Text | None = Field(default=None, max_length=4_096, description=_FURTHER)
     message_type: Text | None = Field(default=None, max_length=200, description=_FURTHER)
-    event_attributes: Annotated[dict[str, Any], AfterValidator(_check_size)] | None = Field(
+    event_attributes: Annotated[dict[str, Any], Field(max_length=1_000), AfterValidator(_check_size)] | None = Field(
         default=None, description="Of UBI; `object.object_id` alone is read. At most 16,384 characters of JSON."
     )
 
