@@ -106,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--languages", nargs="*", default=TEN)
-    parser.add_argument("--most", type=int, default=400, help="pairs a language")
+    parser.add_argument("--most", type=int, default=150, help="pairs a language")
     parser.add_argument("--cache", type=Path, help="a file (.npz) that keeps vectors")
     parser.add_argument("--output", type=Path, default=SHIPPED)
     arguments = parser.parse_args()

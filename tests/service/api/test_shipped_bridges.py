@@ -43,6 +43,19 @@ def test_what_is_shown_has_the_numbers_of_the_source_and_obeys_a_glossary(runnin
     assert running.client.post("/v1/tables/mine/deactivate").status_code == 200
 
 
+def test_an_answers_sentence_is_translated_and_checked(running: Server) -> None:
+    context = "Der Vulkan spuckt Asche. Die Schiffe liegen im Hafen."
+    languages = {"question_language": "en", "context_language": "de"}
+    body = {"question": "Where are the ships?", "context": context, "translate": True, **languages}
+    answer = running.client.post("/v1/qa", json=body).json()["answers"][0]
+    (sentence,) = answer["translation"]["sentences"]
+    assert answer["sentence"][slice(*sentence["source"].values())] == answer["sentence"]
+    if sentence["status"] == "failed":
+        assert answer["translation"]["text"] == answer["sentence"] and answer["gloss"] == []  # there is no table
+    else:
+        assert answer["translation"]["text"] == sentence["text"] != answer["sentence"]
+
+
 def test_out_of_english_it_does_not_translate(running: Server) -> None:
     response = running.client.post("/v1/translate", json={"text": "The ship.", "source": "en", "target": "de"})
     assert response.status_code == 503 and "into 'en'" in response.json()["message"]
