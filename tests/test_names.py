@@ -17,7 +17,9 @@ VAGUE = frozenset(
 ALLOWED = {
     "dragoman/cli": {"data"},
     "dragoman_lab": {"data"},
-    "dragoman/engine/search/response.py": {"value"},
+    "dragoman/door/results.py": {"found"},
+    "dragoman/engine/search/response.py": {"value", "found"},
+    "dragoman/engine/qa/response.py": {"found"},
     "dragoman/backbone/deltas/low_rank.py": {"own"},
     "dragoman/reasoning/structured_encoder.py": {"own"},
     "dragoman/lexicon/alignment/corpus.py": {"kept"},

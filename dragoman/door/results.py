@@ -152,6 +152,9 @@ class Hit:
     contributions: list[Contribution] | None = None
     fusion: dict[str, Any] | None = None
     attention: Attention | None = None
+    relevance: float | None = None
+    """The probability that the document answers the query; None from a service that does not say it."""
+    weak: bool = False
 
     def _repr_html_(self) -> str:
         title = f"<b>{html.escape(self.title)}</b> · " if self.title else ""
@@ -235,6 +238,8 @@ class SearchResults(Sequence[Hit]):
     truncated: list[str] = field(default_factory=list)
     suggestions: list[dict[str, Any]] = field(default_factory=list)
     timings_ms: dict[str, float | None] = field(default_factory=dict)
+    found: str | None = None
+    """good, weak or none; None from a service that does not say it."""
 
     @overload
     def __getitem__(self, place: int) -> Hit: ...
@@ -317,6 +322,8 @@ class Answers(Sequence[Answer]):
     passages: list[Hit] | None = None
     degraded: list[Degraded] = field(default_factory=list)
     truncated: list[str] = field(default_factory=list)
+    found: str | None = None
+    """good, weak or none; None where the reader failed."""
 
     @overload
     def __getitem__(self, place: int) -> Answer: ...

@@ -132,6 +132,8 @@ class QuestionAnswering:
             work.fill(response, self._question(request, language, snapshot), [text], cancelled)
         if request.gloss and text.language != language and snapshot.view(text.language, language) is None:
             degraded.append(no_gloss(text.language, language, snapshot))
+        if isinstance(response, QaResponse):
+            response.judge_answers()
         self._metrics.count_degraded(degraded)
         return response
 
@@ -165,6 +167,8 @@ class QuestionAnswering:
             _note_unlearned(languages, reader, response.degraded)
             with self._reading(texts, cancelled):
                 work.fill(response, self._question(request, retrieval.query.language, snapshot), texts, cancelled)
+            if isinstance(response, QaResponse):
+                response.judge_answers(retrieval.verdict)
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from dragoman.engine.core.answer import Answer, Degraded, left_out
 from dragoman.engine.query.response import QueryRead
-from dragoman.engine.search.response import Gloss, Hit
+from dragoman.engine.search.response import Found, Gloss, Hit
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +55,9 @@ class QaResponse(Answer):
     no_answer: float | None = field(default_factory=left_out)
     """The probability that nothing that was read answers the question, 1 where nothing was found; left out where
     the reader failed."""
+    found: Found = field(default_factory=left_out)
+    """Whether there is an answer: `good`, one that is more probable than that there is none; `weak`, only less probable
+    ones; or `none`: no answers, or no passages that are about it. Left out where the reader failed."""
     model: str
     """The reader that answered."""
     passages: list[Hit] | None = field(default_factory=left_out)
@@ -62,6 +65,11 @@ class QaResponse(Answer):
     degraded: list[Degraded]
     truncated: list[str]
     """What was read only in part, and what search cut."""
+
+    def judge_answers(self, passages: Found = "good") -> None:
+        """Say whether there is an answer, where ``passages`` is what search found for the question."""
+        likely = max((answer.score for answer in self.answers), default=0.0) >= (self.no_answer or 0.0)
+        self.found = "none" if passages == "none" or not self.answers else "good" if likely else "weak"
 
 
 @dataclass(slots=True, kw_only=True)

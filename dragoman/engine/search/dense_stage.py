@@ -144,6 +144,10 @@ class DenseStage:
         _check_embedded(coverage.values())
         retrieval.degraded += degraded
         retrieval.encoded = query
+        products = encoder.means.products(query.vector, retrieval.languages)
+        retrieval.background = {
+            language: products.get(language, encoder.unrelated_cosine) for language in retrieval.languages
+        }
         if all(reached.states for reached in coverage.values() if reached.total) and len(query.states):
             retrieval.codec = encoder.codec
         return _in_order(rankings, encoder.unrelated_cosine)

@@ -25,7 +25,7 @@ from dragoman.engine.query.exact.pattern import Wish
 from dragoman.engine.query.response import QueryRead
 from dragoman.engine.query.translation import QueryName, Translated
 from dragoman.engine.search.request import Method, SearchQuery
-from dragoman.engine.search.response import FacetCount, Hit, RerankUsed, Total
+from dragoman.engine.search.response import FacetCount, Found, Hit, RerankUsed, Total
 from dragoman.engine.search.room import Room
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.indexes.dense.index import DenseHit
@@ -96,6 +96,8 @@ class RankedDocument:
     late: StageScore | None = None
     rerank: float | None = None
     """The reranker's score, a probability."""
+    ranked: float | None = None
+    """The score that ordered the documents before reranking, where that is known."""
     linked: NDArray[np.bool_] | None = None
     """For each group of the translated query (groups,), whether it has a good translation of it; None if not known."""
     passage: DenseHit | None = None
@@ -110,6 +112,10 @@ class RankedDocument:
     """Whether it was read from the database."""
     collapsed: int = 0
     """How many other documents have the same value of the field that hits are collapsed by."""
+    relevance: float = 0.0
+    """How probably it answers the query."""
+    weak: bool = True
+    """Whether that is low."""
     hit: Hit = field(init=False, repr=False)
     """What the response says of it, in the end."""
 
@@ -158,6 +164,8 @@ class Retrieval:
     """The query on its way through the encoder, where that was begun ahead."""
     encoded: EncodedQuery | None = None
     """The query as the encoder has it, if dense search ran."""
+    background: Mapping[str, float] = field(default_factory=dict)
+    """By language, the inner product of the encoded query with passages that have nothing to do with it."""
     codec: StateCodec | None = None
     """How the states of documents' subwords are coded; None if they are not compared with the query's: a collection
     does not keep them."""
@@ -179,6 +187,8 @@ class Retrieval:
     """Raises Gone where the page is no longer of the list that its cursor is of."""
     next: str | None = None
     """The cursor to the next page; None if there is none."""
+    verdict: Found = "none"
+    """What there is for the query, by the relevance of the best documents."""
     reranked: RerankUsed | None = None
     """How the documents were reranked; None if they were not."""
     direction: Direction = "mean"

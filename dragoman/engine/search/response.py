@@ -10,6 +10,8 @@ from dragoman.engine.query.response import QueryRead, Translation
 from dragoman.engine.search.request import Method
 
 TextField = Literal["title", "text"]
+Found = Literal["good", "weak", "none"]
+"""Whether an answer has what was asked for: it has; it may have; it has not."""
 MatchKind = Literal["table", "identical", "sound", "spelling", "meaning"]
 
 
@@ -234,6 +236,11 @@ class Hit(Answer):
     """Only if explained, for hybrid."""
     attention: Attention | None = field(default_factory=left_out)
     """Only if requested; null where there was no time or no room for it, see `degraded` and `truncated`."""
+    relevance: float
+    """The probability that the document answers the query, which means the same for every method and language. It
+    depends on the query, the document and its collection: on no filter, page or other hit."""
+    weak: bool
+    """Whether that is so low that the hit is more likely to be there for want of a better one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -293,6 +300,9 @@ class SearchResponse(Answer):
     """Only if requested: of the documents that `total` counts, the most frequent values of each field."""
     next: str | None
     """The cursor to the next page; null if there is none."""
+    found: Found
+    """Whether there is anything for the query, by the relevance of the ten best: `good`; `weak`, where it is doubtful;
+    or `none`: no hits, or hits that are there for want of better ones."""
     suggestions: list[Suggestion]
     """Where no word of a short query was found: languages in which it finds documents."""
     degraded: list[Degraded]

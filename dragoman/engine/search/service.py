@@ -132,6 +132,7 @@ class Search:
             translation=translation,
             total=retrieval.total,
             next=retrieval.next,
+            found=retrieval.verdict,
             suggestions=suggestions,
             degraded=retrieval.degraded,
             truncated=retrieval.truncated,
@@ -182,14 +183,23 @@ class Search:
             self._ranking.match(retrieval)
         return retrieval
 
-    def run(self, request: SearchQuery, cancelled: Cancelled | None = None) -> Run:
-        """The lines of a TREC run, best first.
+    def rank(self, request: SearchQuery, cancelled: Cancelled | None = None) -> Retrieval:
+        """The documents of :meth:`search`, ranked; only those that were reranked have been read.
 
         Raises:
             ServiceError: as :meth:`search`.
         """
         with self._traffic.live(), self._begin(request, cancelled) as retrieval:
             self._rank(retrieval, read=False)
+        return retrieval
+
+    def run(self, request: SearchQuery, cancelled: Cancelled | None = None) -> Run:
+        """The lines of a TREC run, best first.
+
+        Raises:
+            ServiceError: as :meth:`search`.
+        """
+        retrieval = self.rank(request, cancelled)
         ids = {document.key: document.stored.id for document in retrieval.documents if document.is_read}
         ids |= self._collections.ids_by_keys([document.key for document in retrieval.documents if not document.is_read])
         in_order = bool(read_list_options(request).order)  # a run has falling scores

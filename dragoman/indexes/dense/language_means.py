@@ -36,14 +36,16 @@ class LanguageMeans:
     def languages(self) -> tuple[str, ...]:
         return tuple(self._means)
 
+    def products(self, vector: Vector, languages: Iterable[str]) -> dict[str, float]:
+        """The mean inner product of ``vector`` (width,) with passages in each of the languages that are known."""
+        return {language: float(vector @ self._means[language]) for language in languages if language in self._means}
+
     def excess(self, vector: Vector, languages: Iterable[str]) -> dict[str, float]:
         """How much larger the inner product of ``vector`` (width,) with any passage is in each of the languages.
 
         Compared with the mean over those ``languages`` that are known; others are left out, and one alone is 0.
         """
-        products = {
-            language: float(vector @ self._means[language]) for language in languages if language in self._means
-        }
+        products = self.products(vector, languages)
         if not products:
             return {}
         mean = statistics.fmean(products.values())

@@ -21,6 +21,16 @@ export function createWarnings(degraded, truncated) {
   return warnings;
 }
 
+const NOT_FOUND = {
+  none: ["Nothing was found. ", "These are only the nearest documents that there are."],
+  weak: ["Nothing certain was found. ", "These documents may have something on it."],
+};
+
+/** What to say before hits of which none is good; nothing where one is. */
+export function createFound(found, hits) {
+  return hits.length > 0 && found in NOT_FOUND ? [createNotice(...NOT_FOUND[found])] : [];
+}
+
 export function createHit(hit, queryLanguage) {
   const text = createElement(
     "p",
@@ -29,7 +39,7 @@ export function createHit(hit, queryLanguage) {
   );
   return createElement(
     "article",
-    { className: "card hit" },
+    { className: hit.weak ? "card hit weak" : "card hit" },
     createTitle(hit, queryLanguage),
     createHitBadges(hit),
     text,
@@ -48,14 +58,15 @@ function createTitle(hit, queryLanguage) {
   return createElement("h3", { dir: "auto", lang: hit.language }, ...words);
 }
 
-function createHitBadges({ language, collection, id, score, scores }) {
+function createHitBadges({ language, collection, id, score, scores, relevance, weak }) {
   return createElement(
     "div",
     { className: "badges" },
     createLanguageBadge(languageName(language)),
     createBadge(collection),
     createBadge(id),
-    createMuted(`score ${formatNumber(score, 3)}`),
+    weak ? createBadge("weak match") : null,
+    createMuted(`relevance ${formatNumber(relevance, 2)} · score ${formatNumber(score, 3)}`),
     scores.rerank === null ? null : createBadge(`rerank ${formatNumber(scores.rerank, 3)}`),
   );
 }

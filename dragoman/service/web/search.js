@@ -14,7 +14,7 @@ import {
   languageName,
 } from "./elements.js";
 import { createLegend, hideEvidence } from "./evidence.js";
-import { createHit, createWarnings } from "./hits.js";
+import { createFound, createHit, createWarnings } from "./hits.js";
 
 const EXAMPLE_QUERIES = [
   "volcano eruption and ash",
@@ -182,8 +182,8 @@ function describeAnswer({ query, method, hits, timings_ms: timings }) {
 }
 
 /** What there is to know about an answer before its hits. */
-function createNotes({ suggestions, degraded, truncated, translation, hits }) {
-  const notes = [...suggestions.map(createSuggestion), ...createWarnings(degraded, truncated)];
+function createNotes({ suggestions, degraded, truncated, translation, hits, found }) {
+  const notes = [...createFound(found, hits), ...suggestions.map(createSuggestion), ...createWarnings(degraded, truncated)];
   notes.push(...Object.entries(translation.oov).map(createUntranslated));
   if (translation.terms.length > 0) notes.push(createTranslations(translation));
   const legend = createLegend(hits);

@@ -72,6 +72,7 @@ def test_answers_are_spans_of_the_context_with_their_sentences(reading: Server) 
         (one["score"] for one in found["answers"]), reverse=True
     )
     assert sum(one["score"] for one in found["answers"]) + found["no_answer"] == pytest.approx(1)
+    assert found["found"] == ("good" if found["answers"][0]["score"] >= found["no_answer"] else "weak")
 
 
 def test_a_long_context_is_read_to_its_end(reading: Server) -> None:
@@ -148,7 +149,7 @@ def test_words_of_answers_and_passages_are_glossed_where_that_is_asked(reading: 
 def test_nothing_found_is_no_answer(reading: Server) -> None:
     found = answered(reading, question="xyzzy", collections=["de"], question_language="en")
     assert (found["answers"], found["passages"]) == ([], [])
-    assert found["no_answer"] == 1.0
+    assert (found["no_answer"], found["found"]) == (1.0, "none")
 
 
 def test_all_collections_are_searched_where_none_is_named(reading: Server) -> None:

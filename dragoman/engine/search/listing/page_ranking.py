@@ -10,6 +10,8 @@ from dragoman.engine.query.analysed_text import AnalysedText, RecentWords
 from dragoman.engine.search.listing.lister import Lister
 from dragoman.engine.search.listing.options import ListOptions
 from dragoman.engine.search.ranked import Position, Retrieval
+from dragoman.engine.search.relevance.judging import Judge
+from dragoman.engine.search.relevance.signals import LOOKED_AT
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.search_ranking import MOST_RANKED, SearchRanking
 from dragoman.lexicon.text.tokens import Analysis
@@ -42,11 +44,14 @@ class PageRanking:
         options = None if listed.order else self._rerank.options(request)
         by_candidates = listed.any and (request.method in _BY_MEANING or listed.collapse is not None)
         deepest = MOST_RANKED if by_candidates else end if options is None else max(end, options.depth)
-        self._ranking.rank(retrieval, deepest)
+        self._ranking.rank(retrieval, max(deepest, LOOKED_AT))
+        judge = Judge(retrieval)
         self._lister.list(retrieval, listed, deepest)
         if options is not None:
             self.read(retrieval, options.depth)
             self._rerank.rerank(retrieval, options)
+            judge.note_reranked()
+        judge.judge_answer()
         if listed.collapse is not None:
             ranked, total = len(retrieval.documents), retrieval.total
             self._lister.collapse(retrieval, listed.collapse)
@@ -54,6 +59,7 @@ class PageRanking:
                 retrieval.truncated.append(f"collapse: only the first {ranked} documents were looked at")
         reachable = min(MOST_RANKED, retrieval.total.value if listed.collapse is None else len(retrieval.documents))
         retrieval.documents = retrieval.documents[start:end]
+        judge.judge(retrieval.documents)
         if end < reachable:
             depth = retrieval.rerank_depth if retrieval.reranked is not None else 0
             automatic = depth if request.rerank is None else None

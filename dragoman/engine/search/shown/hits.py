@@ -140,6 +140,8 @@ def _hit(rank: int, document: RankedDocument, shown: Shown, retrieval: Retrieval
         snippet_start=shown.start,
         metadata=_metadata(rank, stored, retrieval),
         highlights=room.fitting("highlights", rank, shown.highlights, highlight_size),
+        relevance=document.relevance,
+        weak=document.weak,
     )
     if request.snippets.count > 1:
         hit.snippets = shown.listed

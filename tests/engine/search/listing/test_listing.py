@@ -67,7 +67,7 @@ def ask(runtime: Runtime, collections: Sequence[str], method: str, **more: Any) 
 
 
 def plain(hit: Hit) -> tuple[Any, ...]:
-    return hit.rank, hit.id, hit.collection, hit.score, hit.scores.first_stage
+    return hit.rank, hit.id, hit.collection, hit.score, hit.scores.first_stage, hit.relevance, hit.weak
 
 
 def pages(runtime: Runtime, collections: Sequence[str], method: str, size: int, **more: Any) -> list[tuple[Any, ...]]:
@@ -161,6 +161,7 @@ def test_lists_agree_with_the_whole_one(
         expected = [plain(hit) for hit in whole.hits]
         assert pages(runtime, names, method, size) == expected
         assert by_offset(runtime, names, method, size, len(expected)) == expected
+        assert {ask(runtime, names, method, top_k=top_k).found for top_k in (1, size)} == {whole.found}
         counted = ask(runtime, names, method, top_k=1, facets=[FacetField("year", 100), FacetField("tags", 1)])
         for field, facet_size in (("year", 100), ("tags", 1)):
             counts = Counter(

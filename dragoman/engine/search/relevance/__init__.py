@@ -1,0 +1,1 @@
+"""How probably each hit answers the query, and whether there is anything for it at all."""

@@ -1,0 +1,153 @@
+"""The relevance of hits, a calibrated probability, and whether anything was found: logistic functions of few signals.
+
+The coefficients are fitted by ``python -m dragoman_lab.benchmarks.search.relevance_fit`` to judged questions in eleven
+languages, for each set of signals that a search may have. Neither depends on the page, nor on how many hits are asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.engine.search.ranked import RankedDocument, Retrieval
+from dragoman.engine.search.relevance.signals import (
+    LOOKED_AT,
+    SIGNALS,
+    Competition,
+    Floats,
+    log_odds,
+    ranked_score,
+    read_signals,
+)
+from dragoman.engine.search.response import Found
+
+FITTED = Path(__file__).with_name("fitted.json")
+BEST = 10
+"""The hits, the first ones, that tell whether anything was found."""
+_BY_WORDS = ("psq", "smt", "none")
+_PLACES = {name: place for place, name in enumerate(SIGNALS)}
+
+Coefficients = Mapping[str, float]
+"""By the name of a signal, and the intercept."""
+
+
+class Verdict(NamedTuple):
+    """What is said of an answer, and by what the relevance of its hits is multiplied: below 1 where it is none."""
+
+    label: Found
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What was fitted for each set of signals, and the thresholds."""
+
+    relevance: Mapping[str, Mapping[str, Coefficients]]
+    """That a hit is relevant, for the ``first`` one of its collection and language, and the ``others``."""
+    answered: Mapping[str, Coefficients]
+    """That there is something relevant, of the signals of the hit that is most probably so."""
+    about: Mapping[str, Coefficients]
+    """That the best hit has anything to do with the query, as if every other query were random letters."""
+    levels: Mapping[str, float]
+    """What the ten best others score on average."""
+    weak: float
+    """A hit below this relevance is weak."""
+    good: float
+    """Something was found where it is answered with this probability."""
+    none: Mapping[str, float]
+    """Nothing was, where the best hit has to do with the query less probably than this."""
+
+    def relevances(self, kinds: Sequence[str], signals: Floats) -> Floats:
+        """How probably hits are relevant, by their kinds and signals (hits, signals), if the query has an answer."""
+        result = np.zeros(len(kinds))
+        places = [(kind, "first" if first > 0 else "others") for kind, first in zip(kinds, signals[:, 0], strict=True)]
+        for model in set(places):
+            chosen = [place == model for place in places]
+            result[chosen] = probabilities(self.relevance[model[0]][model[1]], signals[chosen])
+        return result
+
+    def judge(self, kinds: Sequence[str], signals: Floats) -> Verdict:
+        """What is said of an answer, by its best hits, of which there is one at least."""
+        best = int(np.argmax(self.relevances(kinds, signals)))
+        kind, of_best = kinds[best], signals[best : best + 1]
+        factor = probabilities(self.about[kind], of_best).item() / self.none[kind]
+        if factor < 1:
+            return Verdict("none", factor)
+        return Verdict("good" if probabilities(self.answered[kind], of_best).item() >= self.good else "weak", 1.0)
+
+
+@cache
+def load_fitted() -> Fitted:
+    """What comes with the package."""
+    content = json.loads(FITTED.read_text(encoding="utf-8"))
+    thresholds = content["weak"], content["good"], content["none"]
+    coefficients = content["relevance"], content["answered"], content["about"]
+    return Fitted(*coefficients, content["levels"], *thresholds)
+
+
+def probabilities(coefficients: Coefficients, signals: Floats) -> Floats:
+    """The probabilities (documents,) of ``signals`` (documents, signals)."""
+    logits = np.full(len(signals), coefficients["intercept"])
+    for name, weight in coefficients.items():
+        if name != "intercept":
+            logits += weight * signals[:, _PLACES[name]]
+    result: Floats = 1 / (1 + np.exp(-logits))
+    return result
+
+
+def kind_of(method: str, document: RankedDocument) -> str:
+    """The set of signals that a document has, of those that a method may give."""
+    kind = method
+    if method == "hybrid":
+        kind = "psq" if document.dense is None else "hybrid" if document.late is None else "hybrid late"
+    return kind if document.rerank is None else f"{kind} rerank"
+
+
+class Judge:
+    """Gives the documents of one search their relevance, after they are ranked; of those that were reranked again."""
+
+    def __init__(self, retrieval: Retrieval) -> None:
+        self._retrieval = retrieval
+        self._method = retrieval.ranked_by or "psq"
+        for document in retrieval.documents:
+            document.ranked = ranked_score(document)
+        scored = [(document, ranked_score(document)) for document in retrieval.documents[:LOOKED_AT]]
+        kind = self._method + (" late" if scored and scored[0][0].late is not None else "")
+        unmatched = 0.0 if self._method in _BY_WORDS else None
+        self._ranked = Competition(scored, load_fitted().levels[kind], unmatched)
+        self._reranked: Competition | None = None
+        self._best = retrieval.documents[:BEST]
+        self._factor = 1.0
+
+    def note_reranked(self) -> None:
+        """The documents have been reranked."""
+        self._best = self._retrieval.documents[:BEST]
+        scored = [
+            (document, log_odds(document)) for document in self._retrieval.documents if document.rerank is not None
+        ]
+        if scored:
+            level = load_fitted().levels[kind_of(self._method, scored[0][0])]
+            self._reranked = Competition(scored, level, None)
+
+    def judge_answer(self) -> None:
+        """Say what the search found, by its best documents."""
+        if self._best:
+            kinds = [kind_of(self._method, document) for document in self._best]
+            signals = read_signals(self._retrieval, self._best, self._ranked, self._reranked)
+            self._retrieval.verdict, self._factor = load_fitted().judge(kinds, signals)
+
+    def judge(self, documents: Sequence[RankedDocument]) -> tuple[Floats, list[str]]:
+        """Give documents their relevance; returns their signals (documents, signals) and the sets of these."""
+        signals = read_signals(self._retrieval, documents, self._ranked, self._reranked)
+        kinds = [kind_of(self._method, document) for document in documents]
+        relevances = self._factor * load_fitted().relevances(kinds, signals)
+        for document, relevance in zip(documents, relevances.tolist(), strict=True):
+            document.relevance = relevance
+            document.weak = relevance < load_fitted().weak or self._retrieval.verdict == "none"
+        return signals, kinds

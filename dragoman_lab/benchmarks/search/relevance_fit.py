@@ -1,0 +1,239 @@
+"""Fits the relevance of hits to XQuAD-R's tuning questions.
+
+    python -m dragoman_lab.benchmarks.search.relevance_fit --data DATA --work runs/relevance
+
+Asks tuning questions over sentences and paragraphs in eleven languages: from and to English, within each language and
+in a few other pairs. Also asked are the answers of the questions, as queries of few words, and random letters. For each
+set of signals that a hit may have logistic regressions are fitted: that the hit is relevant; that anything is, of
+the best hits with and without the relevant ones; and that a query is none of random letters. They are written to
+``dragoman/engine/search/relevance/fitted.json`` with the thresholds. Test questions are not read. Signals of hits that
+were asked for earlier are read from the work folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.engine.search.relevance.judging import FITTED, Fitted, probabilities
+from dragoman.engine.search.relevance.signals import SIGNALS
+from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
+from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Searcher, open_searcher
+from dragoman_lab.benchmarks.search.relevance_tasks import Pair, all_pairs, nonsense_task, short_task, xquad_tasks
+from dragoman_lab.evaluation.serving import TableFile
+
+Floats = NDArray[np.float64]
+UNITS = ("sentence", "paragraph")
+WORDS = ("lead", "clear", "share", "words")
+VECTORS = ("lead", "clear", "near")
+BOTH = (*WORDS, "near")
+KINDS = {
+    "psq": WORDS,
+    "smt": WORDS,
+    "none": WORDS,
+    "dense": VECTORS,
+    "hybrid": BOTH,
+    "hybrid late": (*BOTH, "late"),
+    "psq rerank": (*WORDS, "score"),
+    "smt rerank": (*WORDS, "score"),
+    "none rerank": (*WORDS, "score"),
+    "dense rerank": (*VECTORS, "score"),
+    "hybrid rerank": (*BOTH, "score"),
+    "hybrid late rerank": (*BOTH, "late", "score"),
+}
+"""The signals of each kind of hit."""
+LIKE = {
+    "smt rerank": "psq rerank",
+    "none rerank": "psq rerank",
+    "dense rerank": "hybrid late rerank",
+    "hybrid rerank": "hybrid late rerank",
+}
+"""Kinds that are fitted to the hits of others, of which they have the signals."""
+GOOD_OF_REMOVED = 0.1
+"""The share of questions without relevant documents that may be called good."""
+NONE_OF_ANSWERED = 0.03
+"""The share of questions with relevant documents that may be called none, of each kind."""
+LEAST_NONSENSE = 20
+"""Fewer answers to random letters tell nothing of a kind by words; it is like psq then."""
+WEAK = 0.2
+_RIDGE = 1e-3
+_STEPS = 100
+
+
+class Examples(NamedTuple):
+    """Hits of one kind, with what they count."""
+
+    signals: Floats
+    outcomes: Floats
+    weights: Floats
+
+
+def fit_logistic(examples: Examples, names: Sequence[str]) -> dict[str, float]:
+    """The coefficients of a logistic regression on some signals by their names, by Newton's method.
+
+    Signals are standardised for a slight ridge, which keeps the coefficients of those that say the same small.
+    """
+    columns = examples.signals[:, [SIGNALS.index(name) for name in names]]
+    mean, scale = columns.mean(0), columns.std(0) + 1e-9
+    design = np.column_stack([np.ones(len(columns)), (columns - mean) / scale])
+    ridge = _RIDGE * np.append(0.0, np.ones(len(names)))
+    weights = examples.weights / examples.weights.sum()
+    coefficients = np.zeros(design.shape[1])
+    for _ in range(_STEPS):
+        predicted = 1 / (1 + np.exp(-design @ coefficients))
+        gradient = design.T @ (weights * (predicted - examples.outcomes)) + ridge * coefficients
+        curvature = (design * (weights * predicted * (1 - predicted))[:, None]).T @ design + np.diag(ridge)
+        step = np.linalg.solve(curvature + 1e-9 * np.eye(len(curvature)), gradient)
+        coefficients -= step
+        if np.abs(step).max() < 1e-9:
+            break
+    of_columns = coefficients[1:] / scale
+    rounded = [float(f"{coefficient:.6g}") for coefficient in (coefficients[0] - of_columns @ mean, *of_columns)]
+    return dict(zip(("intercept", *names), rounded, strict=True))
+
+
+def hits_of(kind: str, asked: Iterable[Asked], *, first: bool) -> Examples:
+    """The hits of a kind: those that are the first of their collection and language, or the others."""
+    signals, outcomes = [], []
+    for question in asked:
+        for place, of_hit in enumerate(question.hits.kinds):
+            if of_hit == kind and (question.hits.signals[place, 0] > 0) == first and "nonsense" not in question.task:
+                signals.append(question.hits.signals[place])
+                outcomes.append(question.hits.relevant[place])
+    return Examples(np.array(signals), np.array(outcomes), np.ones(len(outcomes)))
+
+
+def level_of(kind: str, asked: Sequence[Asked]) -> float:
+    """What the ten best others score on average, beside the best hits of a kind."""
+    firsts = [question.hits.signals[0] for question in asked if question.hits.kinds[:1] == [kind]]
+    score, clear = SIGNALS.index("score"), SIGNALS.index("clear")
+    return round(float(np.mean([signals[score] - signals[clear] for signals in firsts])), 4)
+
+
+class Best(NamedTuple):
+    """The best hit of an answer."""
+
+    kind: str
+    signals: Floats
+    answered: float
+    """1 where a relevant document is among the hits."""
+    about: float
+    """0 for random letters."""
+
+
+def best_hits(asked: Iterable[Asked], relevance: Mapping[str, Mapping[str, dict[str, float]]]) -> list[Best]:
+    """The best hits of all questions, with and without their relevant documents; those of random letters once."""
+    model = Fitted(relevance, {}, {}, {}, 0.0, 0.0, {})
+    best_of_all = []
+    for question in asked:
+        about = float("nonsense" not in question.task)
+        for hits in (question.hits, question.removed)[: 2 if about else 1]:
+            if hits.kinds:
+                best = int(np.argmax(model.relevances(hits.kinds, hits.signals)))
+                best_of_all.append(Best(hits.kinds[best], hits.signals[best], float(hits.relevant.max()), about))
+    return best_of_all
+
+
+def fit_answers(answers: Sequence[Best], names: Sequence[str], *, about: bool) -> dict[str, float]:
+    """That something is relevant; or, with ``about``, that a query is none of random letters, which count as many."""
+    outcomes = np.array([answer.about if about else answer.answered for answer in answers])
+    weights = np.where(outcomes > 0, 1 / max(1.0, outcomes.sum()), 1 / max(1.0, (1 - outcomes).sum()))
+    signals = np.array([answer.signals for answer in answers])
+    return fit_logistic(Examples(signals, outcomes, weights if about else np.ones(len(answers))), names)
+
+
+def probability(coefficients: Mapping[str, float], answer: Best) -> float:
+    """What a regression makes of the best hit of an answer."""
+    return probabilities(coefficients, answer.signals[None]).item()
+
+
+def fit(asked: Sequence[Asked]) -> dict[str, Any]:
+    """The coefficients of all kinds, and the thresholds."""
+    relevance: dict[str, dict[str, dict[str, float]]] = {}
+    answered: dict[str, dict[str, float]] = {}
+    about: dict[str, dict[str, float]] = {}
+    none: dict[str, float] = {}
+    for kind, names in KINDS.items():
+        relevance[kind] = {
+            place: fit_logistic(hits_of(LIKE.get(kind, kind), asked, first=place == "first"), names)
+            for place in ("first", "others")
+        }
+    answers = best_hits(asked, relevance)
+    for kind, names in KINDS.items():
+        of_kind = [answer for answer in answers if answer.kind == LIKE.get(kind, kind)]
+        further = names if "share" not in names else (*names, "unmatched")
+        answered[kind] = fit_answers([answer for answer in of_kind if answer.about], names, about=False)
+        about[kind] = fit_answers(of_kind, further, about=True)
+        if kind in ("smt", "none") and sum(not answer.about for answer in of_kind) < LEAST_NONSENSE:
+            about[kind] = about["psq"]
+        present = [probability(about[kind], answer) for answer in of_kind if answer.answered]
+        none[kind] = round(float(np.quantile(present, NONE_OF_ANSWERED)), 4)
+    removed = [probability(answered[answer.kind], answer) for answer in answers if answer.about and not answer.answered]
+    return {
+        "relevance": relevance,
+        "answered": answered,
+        "about": about,
+        "levels": {kind: level_of(LIKE.get(kind, kind), asked) for kind in KINDS},
+        "weak": WEAK,
+        "good": round(float(np.quantile(removed, 1 - GOOD_OF_REMOVED)), 4),
+        "none": none,
+    }
+
+
+def ask_all(searcher: Searcher, data: Path, pairs: Sequence[Pair], units: Sequence[str], questions: int) -> list[Asked]:
+    """All examples: questions, answers as queries, and random letters; the latter only of pairs with English."""
+    asked: list[Asked] = []
+    for unit in units:
+        for task in xquad_tasks(data, "tune", unit, pairs):
+            with_english = "en" in (task.benchmark.source, task.benchmark.target)
+            translated = task.benchmark.source != task.benchmark.target
+            for way in METHODS:
+                if way.late or (with_english and translated):
+                    asked += searcher.ask(task, way, questions)
+                    if way.method != "none":
+                        asked += searcher.ask(short_task(data, task), way, questions // 2)
+                if with_english and translated:
+                    asked += searcher.ask(nonsense_task(task), way, questions // 6)
+            if task.is_reranked:
+                for way in RERANKED:
+                    asked += searcher.ask(task, way, questions // 2)
+                    asked += searcher.ask(nonsense_task(task), way, questions // 6)
+    return asked
+
+
+def read_pairs(text: str) -> list[Pair]:
+    """Pairs of languages as they are given: en-de,de-en."""
+    return [(source, target) for source, _, target in (pair.partition("-") for pair in text.split(","))]
+
+
+def tables_of_pairs(data: Path, work: Path, pairs: Sequence[Pair], *further: str) -> list[TableFile]:
+    """Tables of English and each language that is translated, trained on parallel text with permissive licences."""
+    translated = {language for source, target in pairs if source != target for language in (source, target)}
+    languages = sorted({*translated, *further} - {"en"})
+    return [make_tables(data, language, work / "tables", permissive=True)[0] for language in languages]
+
+
+def main() -> None:
+    """Ask, fit and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True, help="folder that keeps tables, collections and signals")
+    parser.add_argument("--pairs", type=read_pairs, default=all_pairs(), help="such as en-de,de-en; default: all")
+    parser.add_argument("--units", default=",".join(UNITS))
+    parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
+    arguments = parser.parse_args()
+    tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs)
+    with open_searcher(arguments.work, tables) as searcher:
+        asked = ask_all(searcher, arguments.data, arguments.pairs, arguments.units.split(","), arguments.questions)
+    content = {"command": "python -m dragoman_lab.benchmarks.search.relevance_fit", **fit(asked)}
+    FITTED.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""Judged hits: searches of questions whose relevant documents are known, with the signals of each hit.
+
+A task is asked once for each way of searching, and the signals of its hits are kept in a folder, so that fitting and
+measuring begin where they were stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, place_of
+from dragoman.engine.search.relevance.judging import BEST, Judge
+from dragoman.engine.search.relevance.signals import LOOKED_AT, SIGNALS
+from dragoman.engine.search.request import Method, RerankOptions, SearchQuery
+from dragoman.engine.settings import Settings
+from dragoman.service.runtime import Runtime
+from dragoman.store.tables.service import Upload
+from dragoman_lab.benchmarks.search.relevance_tasks import Task
+from dragoman_lab.evaluation.benchmark import Benchmark, json_lines
+from dragoman_lab.evaluation.serving import TableFile
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way of searching."""
+
+    method: Method
+    rerank: int = 0
+    """How many hits are reranked."""
+    late: bool = True
+    """Whether late interaction orders the hits of hybrid search."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables and files."""
+        return self.method + (" rerank" if self.rerank else "") + ("" if self.late else " early")
+
+
+METHODS = (*(Way(method) for method in ("psq", "smt", "none", "dense", "hybrid")), Way("hybrid", late=False))
+RERANKED = (Way("psq", 10), Way("hybrid", 10))
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The ten best hits of a question, best first."""
+
+    relevant: Floats
+    """(hits,) 1 or 0"""
+    signals: Floats
+    """(hits, signals)"""
+    kinds: list[str]
+    """The set of signals of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its hits, and with those that it has when all relevant documents are taken out."""
+
+    task: str
+    way: str
+    question: str
+    hits: Hits
+    removed: Hits
+
+
+class Searcher:
+    """A service in this process with a folder that is kept, and its answers."""
+
+    def __init__(self, runtime: Runtime, folder: Path) -> None:
+        self._runtime, self._folder = runtime, folder
+
+    def ask(self, task: Task, way: Way, questions: int) -> list[Asked]:
+        """A sample of a task's questions with their hits; those of earlier runs are read."""
+        path = self._folder / "hits" / f"{task.name}-{way.name.replace(' ', '-')}-{questions}.jsonl"
+        if not path.exists():
+            self._embed(task.collection, task.benchmark)
+            lines = [self._ask(task, query, way) for query in sample(task.benchmark, questions)]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return [
+            Asked(task.name, way.name, row["question"], _read(row["hits"]), _read(row["removed"]))
+            for row in json_lines(path, ("question",))
+        ]
+
+    def _embed(self, name: str, task: Benchmark) -> None:
+        """A collection of the task's documents, with their embeddings; one that is there is taken as it is."""
+        library = self._runtime.collections
+        if name not in {info.name for info in library.all()}:
+            library.create(name, task.target)
+            lines = (json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in task.documents.items())
+            library.import_documents(name, lines)
+        key = library.get(name).key
+        self._runtime.dense.open_present([key])
+        self._runtime.dense.embed(key)
+
+    def _ask(self, task: Task, query: str, way: Way) -> dict[str, Any]:
+        request = SearchQuery(
+            query=task.benchmark.queries[query],
+            query_language=task.benchmark.source,
+            collections=[task.collection],
+            method=way.method,
+            top_k=LOOKED_AT,
+            rerank=RerankOptions(way.rerank) if way.rerank else False,
+        )
+        retrieval = self._runtime.search.rank(request)
+        if not way.late:
+            _undo_late(retrieval)
+        documents = retrieval.documents
+        ids = self._runtime.collections.ids_by_keys([document.key for document in documents])
+        relevant = relevant_documents(task.benchmark, query)
+        keys = {document.key for document in documents if ids[document.key] in relevant}
+        return {
+            "question": query,
+            "hits": _judge(retrieval, documents, keys),
+            "removed": _judge(retrieval, [document for document in documents if document.key not in keys], set()),
+        }
+
+
+def _undo_late(retrieval: Retrieval) -> None:
+    """Order the documents as they were before late interaction."""
+    for document in retrieval.documents:
+        document.late, document.ranked, document.score = None, None, document.first_stage
+    retrieval.documents.sort(key=lambda document: (-document.score, place_of(document)))
+
+
+def _judge(retrieval: Retrieval, documents: list[RankedDocument], relevant: set[int]) -> dict[str, Any]:
+    """The signals of the best of some documents, as if they were all that was ranked."""
+    retrieval.documents = documents
+    judge = Judge(retrieval)
+    judge.note_reranked()
+    signals, kinds = judge.judge(documents[:BEST])
+    return {
+        "relevant": [int(document.key in relevant) for document in documents[:BEST]],
+        "signals": [[None if np.isnan(signal) else float(signal) for signal in row] for row in signals],
+        "kinds": kinds,
+    }
+
+
+def _read(hits: Mapping[str, Any]) -> Hits:
+    signals = np.array(hits["signals"], np.float64).reshape(-1, len(SIGNALS))
+    return Hits(np.array(hits["relevant"], np.float64), signals, hits["kinds"])
+
+
+@contextmanager
+def open_searcher(folder: Path, tables: Sequence[TableFile]) -> Iterator[Searcher]:
+    """A service on the data of ``folder``, with these tables active."""
+    settings = Settings.from_defaults(data_dir=folder / "data", embed="on_demand", worker_mode="thread")
+    runtime = Runtime(settings)
+    try:
+        runtime.start(serving=False)
+        present = {table.name for table in runtime.tables.all()}
+        for table in tables:
+            name = table.path.stem.replace(".", "-")
+            if name not in present:
+                upload = Upload(name, table.source, table.target, kind=table.kind, weight=table.weight, activate=True)
+                with table.path.open("rb") as stream:
+                    runtime.tables.upload(upload, iter(lambda: stream.read(1 << 20), b""))
+        yield Searcher(runtime, folder)
+    finally:
+        runtime.close()
+
+
+def sample(task: Benchmark, questions: int) -> list[str]:
+    """So many of a task's questions, the same ones in every language."""
+    return sorted(task.queries, key=lambda query: (_digest(query), query))[:questions]
+
+
+def is_removed(question: str) -> bool:
+    """Whether a question is of the half that is asked of collections without its relevant documents."""
+    return _digest("removed-" + question.split("-", 1)[-1]) % 2 == 0
+
+
+def _digest(question: str) -> int:
+    """A number that goes by the id of a question without its language."""
+    return zlib.crc32(question.split("-", 1)[-1].encode())
+
+
+def relevant_documents(task: Benchmark, query: str) -> set[str]:
+    """The relevant documents, with all that have the same text as one of them."""
+    texts = {task.documents[key] for key in task.qrels.get(query, ())}
+    return {key for key, text in task.documents.items() if text in texts}
