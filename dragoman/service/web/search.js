@@ -183,7 +183,11 @@ function describeAnswer({ query, method, hits, timings_ms: timings }) {
 
 /** What there is to know about an answer before its hits. */
 function createNotes({ suggestions, degraded, truncated, translation, hits, found }) {
-  const notes = [...createFound(found, hits), ...suggestions.map(createSuggestion), ...createWarnings(degraded, truncated)];
+  const notes = [
+    ...createFound(found, hits),
+    ...suggestions.map(createSuggestion),
+    ...createWarnings(degraded, truncated),
+  ];
   notes.push(...Object.entries(translation.oov).map(createUntranslated));
   if (translation.terms.length > 0) notes.push(createTranslations(translation));
   const legend = createLegend(hits);

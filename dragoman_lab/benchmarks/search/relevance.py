@@ -72,7 +72,7 @@ def relevances(hits: Hits) -> Floats:
 
 def label(hits: Hits) -> str:
     """What is said of an answer."""
-    return load_fitted().judge(hits.kinds, hits.signals).found if hits.kinds else "none"
+    return load_fitted().judge(hits.kinds, hits.signals).label if hits.kinds else "none"
 
 
 def calibration(asked: Iterable[Asked]) -> str:

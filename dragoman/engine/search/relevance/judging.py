@@ -40,7 +40,7 @@ Coefficients = Mapping[str, float]
 class Verdict(NamedTuple):
     """What is said of an answer, and by what the relevance of its hits is multiplied: below 1 where it is none."""
 
-    found: Found
+    label: Found
     factor: float
 
 

@@ -20,14 +20,14 @@ def test_every_kind_of_hit_was_fitted(kind: str) -> None:
     signals = np.zeros((2, len(SIGNALS)))
     signals[0, SIGNALS.index("first")] = 1
     assert all(0 < each < 1 for each in shipped.relevances([kind, kind], signals))
-    assert shipped.judge([kind, kind], signals).found in ("good", "weak", "none")
+    assert shipped.judge([kind, kind], signals).label in ("good", "weak", "none")
     assert np.isfinite(shipped.levels[kind])
 
 
 def test_what_stands_out_is_good_and_what_has_nothing_of_the_query_is_nothing() -> None:
     def label(**signals: float) -> str:
         row = np.array([[signals.get(name, 0.0) for name in SIGNALS]])
-        return load_fitted().judge(["hybrid late"], row).found
+        return load_fitted().judge(["hybrid late"], row).label
 
     assert label(first=1, lead=0.3, clear=0.4, share=0.9, near=0.12, late=0.9, score=0.8, words=1.8) == "good"
     assert label(first=1, near=-0.02, late=0.3, unmatched=1.0, words=1.8) == "none"
