@@ -133,11 +133,13 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name in a query, at ``start`` to ``end``; ``whole`` is what tables have as translations of all of it."""
+    """A name in a query, at ``start`` to ``end``; ``whole`` is what tables have as translations of all of it, or what
+    sounds like all of it, where it is ``oov``."""
 
     start: int
     end: int
     whole: tuple[Alternative, ...] = ()
+    oov: bool = False
 
 
 _CACHED_TERMS = 20_000
@@ -250,7 +252,7 @@ def _group_name(token: Token, name: Name, tokens: Sequence[Token], alternatives:
     words, terms = (
         " ".join(part) for part in zip(*((word_token.word, word_token.term) for word_token in inside), strict=True)
     )
-    return TermGroup(words, terms, name.start, name.end, alternatives)
+    return TermGroup(words, terms, name.start, name.end, alternatives, oov=name.oov)
 
 
 def _by_form(token: Token, identical: str, translations: Sequence[Alternative], bridge: Bridge) -> list[Alternative]:

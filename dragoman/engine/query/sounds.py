@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
@@ -31,6 +31,11 @@ class Questions:
         """Nothing."""
         if term not in self.sounding:
             self.sounding.append(term)
+        return ()
+
+    def which(self, terms: Collection[str]) -> Collection[str]:
+        """None of them."""
+        self.held += [term for term in terms if term not in self.held]
         return ()
 
     def holds(self, term: str) -> bool:

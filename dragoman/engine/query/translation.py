@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from dragoman.deadline import check_each
 from dragoman.engine.query.analysed_text import AnalysedText
+from dragoman.engine.query.names import NameForms, Which, name_runs
 from dragoman.engine.query.smt import translate_smt
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import PivotView, View
@@ -86,12 +87,13 @@ def translate(
     holds: Callable[[str], bool] = lambda term: True,
     names: Sequence[QueryName] = (),
     respell: Respell = lambda word, view: None,
+    which: Which = lambda terms: (),
 ) -> Translated:
     """Translate a query for documents in ``target``.
 
     ``sounds`` finds the index terms that sound like a term, for words that no table has; ``holds`` says whether the
-    documents have a term. ``names`` are those of the query that stay whole, ``respell`` finds another spelling of a
-    word that neither a table nor a document has (psq).
+    documents have a term, ``which`` those of some that they have. ``names`` are those of the query that stay whole,
+    ``respell`` finds another spelling of a word that neither a table nor a document has (psq).
     """
     source, tokens = query.language, query.tokens
     view = snapshot.view(source, target) if source != target else None
@@ -105,13 +107,21 @@ def translate(
         return Translated(target, translate_smt(tokens, view, source, target, aside), view, True)
 
     document_analysis = analysis(target)
+    runs = name_runs(query.text, tokens, folded_function_words(source), partial(_begins_sentence, query.text))
+    runs += [[token for token in tokens if name.start <= token.start and token.end <= name.end] for name in names]
+    forms = NameForms(target, document_analysis, runs, sounds, which)
+    bridge = replace(bridge, sounds_like=forms.by_sound)
     if view is None:
         names_by_words = [Name(name.start, name.end) for name in names if name.by_words]
-        return Translated(target, psq(tokens, None, bridge, aside=aside, names=names_by_words), None, True)
+        whole_by_sound = forms.whole(lambda token: False)
+        name_list = [*whole_by_sound, *names_by_words]
+        return Translated(target, psq(tokens, None, bridge, aside=aside, names=name_list), None, True)
     candidates = [(name, whole_name(tokens, name, view, document_analysis)) for name in check_each(names)]
     whole_names = sorted(
         (name for query_name, name in candidates if name.whole or query_name.by_words), key=lambda name: not name.whole
     )
+    whole_names += forms.whole(lambda token: token.term in view.analysed or token.word in view.surface)
+    whole_names.sort(key=lambda name: not name.whole)
     joined = analyser(source).syllables
     bridge = replace(bridge, respell=partial(_respell, query.text, view, respell))
     query_terms = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=whole_names, joined=joined)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TypeVar
@@ -20,6 +20,7 @@ from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.query.description import without_tables
 from dragoman.engine.query.exact.pattern import all_of
 from dragoman.engine.query.exact.reading import read_wish
+from dragoman.engine.query.names import Which
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
 from dragoman.engine.query.spelling import Spellings
 from dragoman.engine.query.translation import Translated, identical, translate
@@ -226,9 +227,9 @@ class FirstStage:
     ) -> Translated:
         """Translate a query. What it asks of indexes in parts is asked at once, after a translation without that."""
 
-        def translate_with(sounds: Callable[[str], Alike], holds: Callable[[str], bool]) -> Translated:
+        def translate_with(sounds: Callable[[str], Alike], holds: Callable[[str], bool], which: Which) -> Translated:
             query, names, snapshot = retrieval.query, retrieval.names, retrieval.snapshot
-            return translate(query, language, method, snapshot, self._analysis, sounds, holds, names, respell)
+            return translate(query, language, method, snapshot, self._analysis, sounds, holds, names, respell, which)
 
         def respell(word: str, view: View | PivotView) -> Respelt | None:
             return spellings(word, view) if sounds.complete and not self._occurs(retrieval, word) else None
@@ -236,7 +237,7 @@ class FirstStage:
         in_parts = [info for info in retrieval.collections if info.index_shards > 1 and language in info.languages]
         if in_parts:
             questions = Questions()
-            draft = translate_with(questions.sounds, questions.holds)
+            draft = translate_with(questions.sounds, questions.holds, questions.which)
             if not questions:
                 return draft
             for collection in check_each(in_parts):
@@ -244,7 +245,8 @@ class FirstStage:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     unsearched = index.prefetch(language, questions.sounding[:MOST_WORDS], questions.held)
                 note_unsearched(retrieval.degraded, STAGE, collection, unsearched)
-        return translate_with(sounds, partial(self._holds, retrieval.collections, language))
+        holds = partial(self._holds, retrieval.collections, language)
+        return translate_with(sounds, holds, partial(self._which, retrieval.collections, language))
 
     def _occurs(self, retrieval: Retrieval, word: str) -> bool:
         """Whether documents of any language have a word, in any form of it."""
@@ -346,12 +348,18 @@ class FirstStage:
 
     def _holds(self, collections: Sequence[CollectionInfo], language: str, term: str) -> bool:
         """Whether a collection has an index term of ``language``."""
+        return bool(self._which(collections, language, [term]))
+
+    def _which(self, collections: Sequence[CollectionInfo], language: str, terms: Collection[str]) -> set[str]:
+        """Those of some index terms of ``language`` that a collection has."""
+        held: set[str] = set()
         for collection in check_each(collections):
-            if language in collection.languages:
+            missing = [term for term in terms if term not in held]
+            if missing and language in collection.languages:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
-                    if index.document_frequencies(language, [term])[term]:
-                        return True
-        return False
+                    frequencies = index.document_frequencies(language, missing)
+                    held.update(term for term, frequency in frequencies.items() if frequency)
+        return held
 
 
 def _error(fault: Exception) -> ServiceError:

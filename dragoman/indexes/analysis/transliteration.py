@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from difflib import SequenceMatcher
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from heapq import nsmallest
 
@@ -24,7 +23,6 @@ SHORTEST_SKELETON = 2
 LEAST_SIMILARITY = 0.5
 LONGEST_COMPARED = 64
 """The letters of the longest words that are compared: the time grows with their square, and names are shorter."""
-_ALTERNATIVES = 50
 _CANDIDATES, _COMPARED = 4_000, 500
 """How many words one word is compared with at most: by their letters in any order, and in their own."""
 _CHECKED, _CHECKED_PAIRS = 256, 16
@@ -74,10 +72,16 @@ def skeletons(word: str) -> frozenset[str]:
     for replacements in (_OPTIONAL_SOUNDS, {}):
         spelling = _OPTIONAL.sub(lambda match, substitutes=replacements: substitutes.get(match[0], ""), letters)
         sounds = _SOUND.sub(lambda match: _SOUNDS.get(match[0], "s"), spelling)
-        classes = _REPEATED.sub(r"\1", "".join(_CLASSES.get(letter, "") for letter in sounds))
-        if len(classes) >= SHORTEST_SKELETON:
-            forms.add(classes)
+        form = classes(sounds)
+        if len(form) >= SHORTEST_SKELETON:
+            forms.add(form)
     return frozenset(forms)
+
+
+def classes(letters: str) -> str:
+    """The classes of the consonants among some letters, without repeats."""
+    form: str = _REPEATED.sub(r"\1", "".join(_CLASSES.get(letter, "") for letter in letters))
+    return form
 
 
 @lru_cache(maxsize=65536)
@@ -88,29 +92,49 @@ def sounds(term: str) -> str:
 
 @lru_cache(maxsize=65536)
 def similarity(first: str, second: str) -> float:
-    """Ratcliff/Obershelp similarity of two words' romanisations, in [0, 1]; symmetric."""
-    left, right = sorted((romanise(first), romanise(second)))
-    return SequenceMatcher(None, left, right, autojunk=False).ratio()
+    """Twice the longest common subsequence of two words' romanisations by their lengths, in [0, 1]; symmetric."""
+    return _ratio(romanise(first), romanise(second))
 
 
-def alike(term: str, candidates: Iterable[str], least: float, most: int | None = None) -> list[tuple[str, float]]:
+def _ratio(first: str, second: str) -> float:
+    """By the algorithm of Hyyrö 2004, "Bit-parallel LCS-length computation revisited"."""
+    length = len(first) + len(second)
+    if not length:
+        return 1.0
+    places: dict[str, int] = {}
+    for place, letter in enumerate(first):
+        places[letter] = places.get(letter, 0) | 1 << place
+    apart = full = (1 << len(first)) - 1
+    for letter in second:
+        shared = apart & places.get(letter, 0)
+        apart = ((apart + shared) | (apart - shared)) & full
+    return 2.0 * (len(first) - apart.bit_count()) / length
+
+
+def alike(
+    term: str,
+    candidates: Iterable[str],
+    least: float,
+    most: int | None = None,
+    spell: Callable[[str], str] = romanise,
+) -> list[tuple[str, float]]:
     """The candidates whose similarity to ``term`` is at least ``least``, at most ``most``, the most similar first.
 
     Candidates that cannot be among them are not compared. Of many that can, those of the highest bound are: of the
     :data:`_CANDIDATES` whose lengths are nearest, :data:`_COMPARED`. Words of more than :data:`LONGEST_COMPARED`
-    letters are like nothing.
+    letters are like nothing. ``spell`` gives the letters by which words are compared.
 
     Raises:
         DeadlinePassed: it took longer than it may.
         WorkCancelled: nobody waits for it any more.
     """
-    letters = romanise(term)
+    letters = spell(term)
     if len(letters) > LONGEST_COMPARED:
         return []
     counts = Counter(letters)
     bounds: list[tuple[float, str]] = []
-    for other in check_each(_nearest(len(letters), set(candidates)), _CHECKED):
-        bound = _similarity_bound(letters, counts, romanise(other))
+    for other in check_each(_nearest(len(letters), set(candidates), spell), _CHECKED):
+        bound = _similarity_bound(letters, counts, spell(other))
         if bound >= least:
             bounds.append((-bound, other))
     bounds.sort()
@@ -118,22 +142,17 @@ def alike(term: str, candidates: Iterable[str], least: float, most: int | None =
     for bound, other in check_each(bounds[:_COMPARED], _CHECKED_PAIRS):
         if most is not None and len(ranked) >= most and bound > ranked[most - 1][0]:
             break
-        likeness = similarity(term, other)
+        likeness = _ratio(letters, spell(other))
         if likeness >= least:
             insort(ranked, (-likeness, other))
     return [(other, -negative) for negative, other in ranked[:most]]
 
 
-def most_alike(term: str, candidates: Iterable[str]) -> list[tuple[str, float]]:
-    """At most 50 candidates most similar to ``term``, with their similarities. All must share a skeleton with it."""
-    return alike(term, candidates, LEAST_SIMILARITY, _ALTERNATIVES)
-
-
-def _nearest(length: int, candidates: set[str]) -> Iterable[str]:
+def _nearest(length: int, candidates: set[str], spell: Callable[[str], str]) -> Iterable[str]:
     """The :data:`_CANDIDATES` whose lengths are nearest, of which the most letters can be the same."""
     if len(candidates) <= _CANDIDATES:
         return candidates
-    differences = [(abs(len(romanise(other)) - length), other) for other in check_each(candidates, _CHECKED)]
+    differences = [(abs(len(spell(other)) - length), other) for other in check_each(candidates, _CHECKED)]
     return [other for _, other in nsmallest(_CANDIDATES, differences)]
 
 

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.analysis.transliteration import most_alike
+from dragoman.indexes.analysis.spellings import most_alike
 from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.errors import IndexFault, LeaseExpired
 from dragoman.indexes.lucene.listing import Matched, SortField, Values, join_matched
@@ -183,7 +183,7 @@ class JoinedIndex(SearchedIndex):
             if candidates is None:
                 answer, _ = self._ask_vocabulary(vocabulary, language, [term], [])
                 candidates = answer.candidates[language, term]
-            similar_terms = vocabulary.sounds[language, term] = most_alike(term, candidates)
+            similar_terms = vocabulary.sounds[language, term] = most_alike(term, candidates, language)
         return similar_terms
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:

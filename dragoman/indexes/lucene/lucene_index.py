@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.analysis.transliteration import most_alike, skeletons
+from dragoman.indexes.analysis.spellings import likely_skeletons, most_alike
 from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.documents import IndexedDocument, IndexRow, analyse_documents, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
@@ -60,7 +60,7 @@ class LuceneIndex(SearchedIndex):
         self.refreshes = 0
         """How often it was refreshed: between two times all answers are the same."""
         self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
-        self._sharing: dict[tuple[str, frozenset[str]], Sequence[str]] = {}
+        self._sharing: dict[tuple[str, tuple[str, ...]], Sequence[str]] = {}
         with index_faults(directory):
             self._store: LuceneStore | None = jvm.run(_open, directory, locked)
 
@@ -178,12 +178,12 @@ class LuceneIndex(SearchedIndex):
             candidates = self.sharing_skeleton(language, term)
             if len(sounds) >= _CACHED_SOUNDS:
                 sounds.clear()
-            similar_terms = sounds[language, term] = most_alike(term, candidates)
+            similar_terms = sounds[language, term] = most_alike(term, candidates, language)
         return similar_terms
 
     def sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
         """The index terms that may sound like ``term``; those of the last one are kept, as there may be very many."""
-        cached, key = self._sharing, (language, skeletons(term))
+        cached, key = self._sharing, (language, likely_skeletons(term, language))
         candidates = cached.get(key)
         if candidates is None:
             candidates = self._run(lambda store: queries.sharing_skeleton(store.searcher, language, term))

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.analysis.transliteration import SKELETON_SEPARATOR, skeletons
+from dragoman.indexes.analysis.spellings import likely_skeletons
+from dragoman.indexes.analysis.transliteration import SKELETON_SEPARATOR
 from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
@@ -154,9 +155,9 @@ def document_frequencies(searcher: Any, language: str, terms: Collection[str]) -
 
 
 def sharing_skeleton(searcher: Any, language: str, term: str) -> list[str]:
-    """The index terms of documents that share a phonetic skeleton with ``term``."""
+    """The index terms of documents that have a likely phonetic skeleton of ``term``."""
     terms: list[str] = []
-    for skeleton in skeletons(term):
+    for skeleton in likely_skeletons(term, language):
         terms += str(searcher.completions(sound_field(language), skeleton + SKELETON_SEPARATOR)).split("\n")[:-1]
     return [candidate for candidate, frequency in document_frequencies(searcher, language, terms).items() if frequency]
 

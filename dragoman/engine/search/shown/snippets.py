@@ -76,6 +76,7 @@ class Matcher:
         most probable. The text begins at ``before`` in what the tokens are of.
         """
         matches: list[Match] = []
+        ends: dict[int, int] = {}
         for place in check_each(self._places(tokens), 100):
             token = tokens[place]
             answers: dict[int, Match] = {}
@@ -84,7 +85,9 @@ class Matcher:
                     if group not in answers or answers[group].probability < probability:
                         start, end = part_of(token, term) if last is token else (token.start, last.end)
                         answers[group] = Match(start - before, end - before, group, probability, origin)
-            matches += sorted(answers.values(), key=lambda match: -match.probability)
+            new = [match for match in answers.values() if match.end > ends.get(match.group, match.start)]
+            ends |= {match.group: match.end for match in new}
+            matches += sorted(new, key=lambda match: -match.probability)
         return matches
 
     def counts(self, tokens: Sequence[Token]) -> Counter[str]:
