@@ -48,6 +48,7 @@ _ANY: dict[str, tuple[str, ...]] = {
 _NO_R: dict[str, tuple[str, ...]] = {f"(?<=[aeiouy])r{_CODA}": ("r", "")}
 _ABJAD: dict[str, tuple[str, ...]] = {"ch": ("ts", "k", "s"), "v": ("f", "")}
 _INDIC: dict[str, tuple[str, ...]] = {
+    "ng(?![aeiouy])": ("nk", "mk", "m"),
     "n(?=[^aeiouyn])": ("n", "m"),
     "f|ph": ("f", "p"),
     "z": ("s", "k"),
