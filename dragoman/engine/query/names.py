@@ -11,6 +11,7 @@ from itertools import islice, product
 
 import regex
 
+from dragoman.deadline import check_each
 from dragoman.engine.query.sounds import Alike
 from dragoman.indexes.analysis.japanese_names import japanese_forms
 from dragoman.lexicon.query import TRANSLITERATED, Alternative, Name
@@ -57,7 +58,7 @@ def name_runs(
     """
     title = _SMALL.search(text) is None
     runs: list[list[Token]] = []
-    for token in tokens:
+    for token in check_each(tokens):
         written = text[token.start : token.end]
         if not token.term or token.word in function_words or not any(map(str.isalpha, written)):
             continue
@@ -114,7 +115,7 @@ class NameForms:
         if self._target not in _WRITTEN_TOGETHER:
             return []
         names: list[Name] = []
-        for run in self._runs:
+        for run in check_each(self._runs):
             free = 0
             for first, last in _parts(len(run)):
                 words = run[first:last]
@@ -139,7 +140,7 @@ class NameForms:
         sequences: dict[str, float] = {}
         for form in japanese_forms(tuple(words))[:_MOST]:
             terms = [token.term for token in self._analysis.tokens(form) if token.term]
-            if len(self._which(terms)) == len(set(terms)):
+            if terms and len(self._which(terms)) == len(set(terms)):
                 sequences[" ".join(terms)] = 1.0
         parts = [self._listed([word]) for word in words]
         if len(parts) == 2:
