@@ -12,6 +12,7 @@ from itertools import islice, product
 import regex
 
 from dragoman.deadline import check_each
+from dragoman.engine.query.frequent_words import is_frequent_word
 from dragoman.engine.query.sounds import Alike
 from dragoman.indexes.analysis.japanese_names import japanese_forms
 from dragoman.lexicon.query import TRANSLITERATED, Alternative, Name
@@ -53,8 +54,8 @@ def name_runs(
 ) -> list[list[Token]]:
     """The words of the query ``text`` that are written as names, those that follow one another together.
 
-    ``begins`` says whether a sentence begins at a place. A capital there says nothing, unless there are no words in
-    small letters, or the next word is a part of the name.
+    ``begins`` says whether a sentence begins at a place. A capital there says nothing of a frequent word, unless there
+    are no words in small letters, or the next word is a part of the name.
     """
     title = _SMALL.search(text) is None
     runs: list[list[Token]] = []
@@ -71,7 +72,13 @@ def name_runs(
         else:
             runs.append([token])
     return [
-        run for run in runs if title or len(run) > 1 or not _CASED.match(text, run[0].start) or not begins(run[0].start)
+        run
+        for run in runs
+        if title
+        or len(run) > 1
+        or not _CASED.match(text, run[0].start)
+        or not begins(run[0].start)
+        or not is_frequent_word(run[0].word)
     ]
 
 
