@@ -12,6 +12,7 @@ from itertools import islice, product
 import regex
 
 from dragoman.deadline import check_each
+from dragoman.engine.query.frequent_words import is_frequent_word
 from dragoman.engine.query.sounds import Alike
 from dragoman.indexes.analysis.japanese_names import japanese_forms
 from dragoman.lexicon.query import TRANSLITERATED, Alternative, Name
@@ -53,8 +54,8 @@ def name_runs(
 ) -> list[list[Token]]:
     """The words of the query ``text`` that are written as names, those that follow one another together.
 
-    ``begins`` says whether a sentence begins at a place. A capital there says nothing, unless there are no words in
-    small letters, or the next word is a part of the name.
+    ``begins`` says whether a sentence begins at a place. A capital there says nothing of a frequent word, unless there
+    are no words in small letters, or the next word is a part of the name.
     """
     title = _SMALL.search(text) is None
     runs: list[list[Token]] = []
@@ -71,7 +72,13 @@ def name_runs(
         else:
             runs.append([token])
     return [
-        run for run in runs if title or len(run) > 1 or not _CASED.match(text, run[0].start) or not begins(run[0].start)
+        run
+        for run in runs
+        if title
+        or len(run) > 1
+        or not _CASED.match(text, run[0].start)
+        or not begins(run[0].start)
+        or not is_frequent_word(run[0].word)
     ]
 
 
@@ -105,13 +112,16 @@ class NameForms:
             ]
         alike = list(self._sounds(word))
         if self._target == "ja":
-            listed = self._listed([word])
+            listed = self._list_forms([word])
             alike = [(form, 1.0) for form in listed] + [entry for entry in alike if entry[0] not in listed]
         least = max((likeness for _, likeness in alike), default=0.0) - _NEAR
         return [(other, likeness) for other, likeness in alike if likeness >= least]
 
-    def whole(self, known: Callable[[Token], bool]) -> list[Name]:
-        """The names of several words that documents may have as one, or as a sequence; not those that are ``known``."""
+    def whole(self, translates: Callable[[Token], bool]) -> list[Name]:
+        """The names of several words that documents may have as one, or as a sequence.
+
+        Not those of which a table ``translates`` all words.
+        """
         if self._target not in _WRITTEN_TOGETHER:
             return []
         names: list[Name] = []
@@ -119,7 +129,7 @@ class NameForms:
             free = 0
             for first, last in _parts(len(run)):
                 words = run[first:last]
-                if first < free or all(map(known, words)):
+                if first < free or all(map(translates, words)):
                     continue
                 if forms := self._whole([token.word for token in words]):
                     names.append(Name(words[0].start, words[-1].end, forms, oov=True))
@@ -142,7 +152,7 @@ class NameForms:
             terms = [token.term for token in self._analysis.tokens(form) if token.term]
             if terms and len(self._which(terms)) == len(set(terms)):
                 sequences[" ".join(terms)] = 1.0
-        parts = [self._listed([word]) for word in words]
+        parts = [self._list_forms([word]) for word in words]
         if len(parts) == 2:
             for first, second in (parts[::-1], parts):
                 pairs = (f"{left} {right}" for left in first for right in second)
@@ -152,7 +162,7 @@ class NameForms:
             sequences |= {form: _PART for form in alone if form not in sequences}
         return sequences
 
-    def _listed(self, words: Sequence[str]) -> list[str]:
+    def _list_forms(self, words: Sequence[str]) -> list[str]:
         """The forms of a name that documents have as a word."""
         forms = [form for form in japanese_forms(tuple(words)) if len(form) > 1 or len(words) > 1]
         held = self._which(forms) if forms else ()

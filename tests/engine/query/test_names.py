@@ -15,6 +15,7 @@ from dragoman.lexicon.text.function_words import folded_function_words
         ("Osamu Tezuka", ["Osamu Tezuka"]),
         ("Tesla", ["Tesla"]),
         ("Freedom of press", []),
+        ("Tezuka draws", ["Tezuka"]),
         ("Where was Tesla born?", ["Tesla"]),
         ("Did Kim Jong-un meet Osama bin Laden", ["Kim Jong-un", "Osama bin Laden"]),
         ("the press, Paris and Rome", ["Paris", "Rome"]),
