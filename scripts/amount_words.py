@@ -28,7 +28,6 @@ af am ar az be bg bn bs ca cs cy da de el en es et fa fi fil fr ga gu ha he hi h
 kk km kn ko ky lo lt lv mk ml mr ms mt my nb ne nl pa pl ps pt ro ru si sk sl so sq sr sv sw ta te th tr uk ur
 uz vi yo yue zh zu
 """.split()  # noqa: SIM905
-ALIASES = {"tl": "fil", "no": "nb"}
 GENDERS = """
  -masculine -feminine -neuter -common -masculine-plural -feminine-plural -plural -n -r -s -m -native -native-attributive
 -attributive -construct -definite -reale -count -alternate -construct-feminine -construct-masculine -masculine-personal

@@ -165,7 +165,7 @@ def add(
     from dragoman.door.importing import FileImport
 
     with database(url, key, config, data_dir, database_url) as opened:
-        work = FileImport(opened, into, format, map, _tell)
+        work = FileImport(opened, into, format, map, _tell, sync)
         for path in files:
             work.add(path)
         if work.rejected:

@@ -1,4 +1,4 @@
-"""The ``dragoman`` command: serve, worker, demo, search, index, table, keys, reports, train, evaluate.
+"""The ``dragoman`` command: serve, worker, demo, search, lookup, index, table, keys, reports, train, evaluate.
 
 Every option is also an environment variable. A user error prints one line on standard error and exits with code 2. A
 missing package prints one line and exits with code 1.
@@ -47,6 +47,7 @@ app.command("backup")(cli_backup.backup)
 app.command("restore")(cli_backup.restore)
 app.command("search")(cli_searching.search)
 app.command("ask")(cli_searching.ask)
+app.command("lookup")(cli_searching.lookup)
 for _name, _help in lab.COMMANDS.items():
     app.command(_name, help=_help, add_help_option=False, context_settings=lab.ANY_ARGUMENTS)(lab.run)
 

@@ -1,4 +1,4 @@
-"""``dragoman search`` and ``ask``: with a data directory, or by a running service."""
+"""``dragoman search``, ``ask`` and ``lookup``: with a data directory, or by a running service."""
 
 from __future__ import annotations
 
@@ -152,3 +152,32 @@ def _no_hits(query: Any) -> str:
     if query["detected"]:
         return f"no hits; the detected language of the query is {language}; --query-language sets another"
     return f"no hits; the query was in {language}"
+
+
+def lookup(
+    term: Annotated[str, typer.Argument(help="A word or phrase.")],
+    source: Annotated[str, typer.Option(envvar="DRAGOMAN_SOURCE", help="Language of the term.")],
+    target: Annotated[str, typer.Option(envvar="DRAGOMAN_TARGET", help="Language of the translations.")],
+    as_json: AsJson = False,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """List what all tables between two languages have for a term, active or not."""
+    fields = {"term": term, "source": source, "target": target}
+    answer = _answer("lookup", fields, url, key, config, data_dir, database_url)
+    screen = Console()
+    if as_json:
+        screen.print_json(data=answer)
+        return
+    rows = Table("table", "version", "", "translation", "probability", box=None, padding=(0, 2, 0, 0))
+    for table in answer["tables"]:
+        for entry in table["translations"]:
+            state = "active" if table["active"] else "not active"
+            version, probability = str(table["version"]), f"{entry['probability']:.4g}"
+            rows.add_row(escape(table["name"]), version, state, escape(entry["term"]), probability)
+    screen.print(rows if rows.row_count else "No table has it.")
+    for degraded in answer["degraded"]:
+        _console.print(degraded["reason"], markup=False, highlight=False, soft_wrap=True)

@@ -17,6 +17,7 @@ from dragoman.door.records import (
     PairTranslations,
     ReadDocument,
     Statistics,
+    Suggested,
     TableInfo,
     Term,
     Uploaded,
@@ -113,6 +114,15 @@ class AsyncDatabase:
     async def lookup(self, term: str, source: str, target: str) -> PairTranslations:
         """What every table between two languages has for a term of ``source``, active or not; active ones first."""
         return await self.send(calls.lookup(term, source, target))
+
+    async def suggest(
+        self, typed: str, *, language: str | None = None, collections: Sequence[str] | None = None
+    ) -> Suggested:
+        """At most ten completions of what is typed, by titles and terms of tables, and other spellings of its words.
+
+        ``language`` is by default the readers' languages; ``collections`` are all of them.
+        """
+        return await self.send(calls.suggest(typed, language, collections))
 
     async def rank(
         self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Unpack[RankOptions]

@@ -18,6 +18,7 @@ from dragoman.door.records import (
     PairTranslations,
     ReadDocument,
     Statistics,
+    Suggested,
     TableInfo,
     Term,
     Uploaded,
@@ -32,6 +33,7 @@ Name = Literal[
     "ask",
     "read",
     "lookup",
+    "suggest",
     "rank",
     "translate",
     "check_translation",
@@ -64,6 +66,9 @@ Name = Literal[
     "restore_backup",
     "report",
 ]
+
+
+_IDS_LISTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +233,15 @@ def lookup(term: str, source: str, target: str) -> Call[PairTranslations]:
     return Call("lookup", fields=fields, read=lambda answer: read(PairTranslations, answer))
 
 
+def suggest(typed: str, language: str | None, collections: Sequence[str] | None) -> Call[Suggested]:
+    fields: dict[str, Any] = {"q": typed}
+    if language is not None:
+        fields["language"] = language
+    if collections is not None:
+        fields["collections"] = ",".join(collections)
+    return Call("suggest", fields=fields, read=lambda answer: read(Suggested, answer))
+
+
 def rank(query: str, documents: Iterable[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:
     if unknown := sorted(options.keys() - RankOptions.__annotations__.keys()):
         raise InvalidRequest(
@@ -332,6 +346,16 @@ def list_documents(
 ) -> Call[DocumentPage]:
     fields = {"cursor": cursor, "limit": limit, "filter": _filter_parameter(filter)}
     return Call("list_documents", {"name": name}, fields, read=lambda answer: read(DocumentPage, answer))
+
+
+def list_ids(name: str, cursor: str | None = None) -> Call[tuple[list[str], str | None]]:
+    """A page of ids, and the cursor of the next one."""
+    fields = {"cursor": cursor, "limit": _IDS_LISTED, "fields": "id"}
+    return Call("list_documents", {"name": name}, fields, read=_read_ids)
+
+
+def _read_ids(answer: Mapping[str, Any]) -> tuple[list[str], str | None]:
+    return [document["id"] for document in answer["documents"]], answer.get("next")
 
 
 def export_documents(name: str, filter: Mapping[str, Any] | None = None) -> Call[Iterator[bytes]]:

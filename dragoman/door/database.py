@@ -19,6 +19,7 @@ from dragoman.door.records import (
     PairTranslations,
     ReadDocument,
     Statistics,
+    Suggested,
     TableInfo,
     Term,
     Uploaded,
@@ -146,6 +147,15 @@ class Database:
     def lookup(self, term: str, source: str, target: str) -> PairTranslations:
         """What every table between two languages has for a term of ``source``, active or not; active ones first."""
         return self.send(calls.lookup(term, source, target))
+
+    def suggest(
+        self, typed: str, *, language: str | None = None, collections: Sequence[str] | None = None
+    ) -> Suggested:
+        """At most ten completions of what is typed, by titles and terms of tables, and other spellings of its words.
+
+        ``language`` is by default the readers' languages; ``collections`` are all of them.
+        """
+        return self.send(calls.suggest(typed, language, collections))
 
     def rank(
         self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Unpack[RankOptions]

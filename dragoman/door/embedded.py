@@ -24,6 +24,7 @@ from dragoman.engine.core.json import parse
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.models.queue.abandoned import finish_computing
 from dragoman.engine.models.tagging import Tagging, check_texts, tagger_model, tagger_place
+from dragoman.engine.query.readers import readers_of
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
@@ -43,6 +44,7 @@ from dragoman.service.read.schemas import ReadRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
+from dragoman.service.suggest.parameters import NameLists, Typed, split_names
 from dragoman.service.tables.bodies import pair_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
@@ -88,6 +90,7 @@ class Embedded:
             "ask": self._ask,
             "read": self._read,
             "lookup": self._lookup,
+            "suggest": self._suggest,
             "rank": self._rank,
             "translate": self._translate,
             "check_translation": self._check_translation,
@@ -187,6 +190,17 @@ class Embedded:
             *((_LANGUAGE, call.fields[name], "query", name) for name in ("source", "target")),
         )
         return _dump(pair_body(self._library.tables.browse.look_up_all(term, source, target)))
+
+    def _suggest(self, call: Call[Any]) -> Any:
+        fields = {**call.fields, "collections": [call.fields["collections"]] if "collections" in call.fields else None}
+        typed, language, collections = _read_fields(
+            *((kind, fields.get(name), "query", name) for name, kind in _SUGGESTED.items())
+        )
+        readers = self._library.settings.search.readers
+        suggested = self._library.suggest.suggest(
+            typed, uuid4().hex, language, split_names(collections), readers_of(None, readers)
+        )
+        return fields_of(suggested)
 
     def _rank(self, call: Call[Any]) -> Any:
         body = self._body(RerankV1, call)
@@ -365,6 +379,11 @@ _IMPORT = TypeAdapter(ImportParameters)
 _EXPORT = TypeAdapter(FilterParameters)
 _TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
 _LANGUAGE: TypeAdapter[str] = TypeAdapter(LanguageCode)
+_SUGGESTED: dict[str, TypeAdapter[Any]] = {
+    "q": TypeAdapter(Typed),
+    "language": TypeAdapter(LanguageCode | None),
+    "collections": TypeAdapter(NameLists | None),
+}
 _VERSION: TypeAdapter[int] = TypeAdapter(VersionNumber)
 _OPTIONAL_VERSION: TypeAdapter[int | None] = TypeAdapter(VersionNumber | None)
 

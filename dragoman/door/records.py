@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.door.results import Degraded, Highlight, Query, Translation
+from dragoman.door.results import Degraded, Highlight, Query, TableUsed, Translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +190,34 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Completion:
+    """A title, or a term of a table with what was typed before it."""
+
+    text: str
+    kind: str
+    """``title`` or ``term``."""
+    translation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Another spelling of a word that no table has: the whole text with it, the word, and what it becomes."""
+
+    text: str
+    word: str
+    correction: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """At most ten completions of what was typed, and other spellings."""
+
+    request_id: str
+    completions: list[Completion]
+    spelling: list[Correction]
+
+
+@dataclass(frozen=True, slots=True)
 class GlossTranslation:
     """A translation of a document's word, and the version of a table that has it."""
 
@@ -198,6 +226,8 @@ class GlossTranslation:
     """P(translation | word)"""
     table: str
     version: int
+    by_way_of: list[TableUsed] = field(default_factory=list)
+    """Where two tables in a row have it, those from the document's language to a third one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ ROUTES: dict[Name, Route] = {
     "ask": Route("POST", "/v1/qa"),
     "read": Route("POST", "/v1/read"),
     "lookup": Route("GET", "/v1/lookup", True),
+    "suggest": Route("GET", "/v1/suggest", True),
     "rank": Route("POST", "/v1/rerank"),
     "translate": Route("POST", "/v1/translate"),
     "check_translation": Route("POST", "/v1/translate/check"),

@@ -170,9 +170,9 @@ def psq(
     probability 1 in any case: no language writes it as another one. A phrase in one of the ``glossaries`` (origins of
     the table) is one query term, with all of its words. Entries of other phrases were distributed over their words when
     the table was analysed. If ``joined``, phrases of all tables are terms as well, beside their words (for a language
-    that writes most words as several). A term without an entry is marked ``oov`` and searched by its identical string
-    and by sound, and where documents have neither by what another spelling is translated to. Words for which ``aside``
-    is true are left out, unless the query has no others.
+    that writes most words as several). A term without an entry is marked ``oov`` and searched by its identical string,
+    and where documents lack that by what another spelling is translated to; by sound if there is none. Words for which
+    ``aside`` is true are left out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
     they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the
@@ -201,9 +201,10 @@ def psq(
         spelling = ""
         if not translated and not syllable:
             sounds = tuple(bridge.sounds_like(token.term))
-            matches = _with_sounds(tuple(matches), sounds, identical)
-            if table is not None and not sounds and not (identical and bridge.holds(identical)):
+            if table is not None and not (identical and bridge.holds(identical)):
                 matches, spelling = _with_spelling(token, matches, table, glossaries, min_probability, bridge)
+            if not spelling:
+                matches = _with_sounds(tuple(matches), sounds, identical)
         matches = add_written_forms(matches, token, table, glossaries, bridge)
         oov = not (translated or syllable)
         _add(groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=oov, spelling=spelling))

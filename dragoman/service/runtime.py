@@ -40,7 +40,7 @@ class Runtime(Library):
             failing.callback(self.close)
             self.keys, self.audit = Keys(self.store), Audit(self.store)
             self.reasoning = Reasoning(self.models, self.search, settings, self.metrics)
-            answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings)
+            answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings, self.recording)
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             self._opened.callback(self.jobs.close)
             self.metrics.watch(WorkerState(self.models.workers))

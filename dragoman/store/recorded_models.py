@@ -22,6 +22,8 @@ class RecordedSearch(Base):
     query: Mapped[str] = mapped_column(Text)
     hashed: Mapped[bool] = mapped_column(Boolean)
     hits: Mapped[int] = mapped_column(Integer)
+    kind: Mapped[str] = mapped_column(String(8), server_default="search")
+    """What made it: ``search``, ``qa`` or ``job``."""
 
     __table_args__ = ({"sqlite_autoincrement": True},)
 

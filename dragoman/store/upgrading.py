@@ -16,14 +16,12 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def upgrade(connection: Connection, present: str | None) -> None:
-    """Migrate a database from the revision ``present`` to the revision ``to``.
+    """Migrate a database from the revision ``present`` to the last one.
 
     Raises:
         Unavailable: the schema of the database is newer than this program.
     """
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    config.attributes["connection"] = connection
+    config = _configure(connection)
     try:
         if present is not None:
             ScriptDirectory.from_config(config).get_revision(present)
@@ -32,3 +30,19 @@ def upgrade(connection: Connection, present: str | None) -> None:
             f"the database belongs to a later version of Dragoman (schema {present}); use that version"
         ) from fault
     command.upgrade(config, "head")
+
+
+def make_schema(connection: Connection, revision: str) -> bool:
+    """Make the schema that ``revision`` had in an empty database; False if there is no such revision."""
+    config = _configure(connection)
+    if revision not in {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}:
+        return False
+    command.upgrade(config, revision)
+    return True
+
+
+def _configure(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    return config

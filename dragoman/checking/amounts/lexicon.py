@@ -83,6 +83,7 @@ class Lexicon:
 @lru_cache(maxsize=64)
 def load_lexicon(language: str) -> Lexicon:
     """The lexicon of ``language``; one without words where there is no file, so that digits alone are read."""
+    language = _ALIASES.get(language, language)
     words = _merge(_merge(_merge({}, _read_file("common")), _read_file(language)), _read_extra(language))
     numbers = {phrase: _parse_number(entry) for phrase, entry in words.get("numbers", {}).items()}
     tables = {name: words.get(name, {}) for name in _TABLES}
@@ -111,6 +112,7 @@ def load_lexicon(language: str) -> Lexicon:
     )
 
 
+_ALIASES = {"tl": "fil", "no": "nb", "nn": "nb", "iw": "he"}
 _TABLES = ("months", "weekdays", "units", "halves")
 _SHORTEST_STEM = 5
 

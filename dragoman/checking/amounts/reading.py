@@ -26,6 +26,8 @@ _FRACTION = regex.compile(r"分[之の] ?$")
 _DATE_IN_DIGITS = regex.compile(r"(?<!\d)\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)|(?<!\d)\d{1,2}[/.]\d{1,2}(?![\d/])")
 _RANGE_OF_MONTHS = regex.compile(r" ?[-~至到] ?\d{1,2} ?月")
 _POINTED_TIME = regex.compile(r"(\d|1\d|2[0-3])\.([0-5]\d)")
+_RANGES = frozenset("- ~ to до bis à a al से تا الی 至 到 から 에서 tot ile".split())  # noqa: SIM905
+"""What stands between the ends of a range."""
 _CLOCK = regex.compile(r"(?:[:：]|(?<=\d)h)(\d{2})(?:[:：]\d{2})?(?![\d:]|[.,]\d)")
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867, "民国": 1911, "民國": 1911}
 _DECADE_BEFORE = regex.compile(
@@ -126,7 +128,7 @@ def _share_units(extracts: Iterable[Extract], folded: str) -> Iterator[Extract]:
     for extract in extracts:
         if before is not None:
             unit = extract[3][0].unit
-            joined = folded[before[1] : extract[0]].strip() in ("-", "~")
+            joined = folded[before[1] : extract[0]].strip() in _RANGES
             if joined and unit is not None and all(reading == Reading(reading.quantity) for reading in before[3]):
                 readings = tuple(Reading(quantity=reading.quantity, unit=unit) for reading in before[3])
                 before = (before[0], before[1], extract[2], readings, before[4])

@@ -40,7 +40,7 @@ _FACTORS = {
 _ALIKE = (
     {"lb", "GBP", "EGP"}, {"°", "°C", "°F"}, {"kilo", "km", "kg"},
     {"USD", "AUD", "CAD", "NZD", "HKD", "SGD", "TWD", "MXN"},
-    {"INR", "PKR", "IDR"}, {"clock", "h"}, {"元", "CNY", "TWD", "HKD", "USD", "JPY"},
+    {"INR", "PKR", "IDR"}, {"clock", "h"}, {"元", "CNY"}, {"元", "JPY"}, {"元", "USD", "HKD", "TWD"},
     {"¥", "JPY", "CNY"}, {"¥", "元"}, {"IRR", "IRT"}, {"mo", "month"},
     {"s", "clock"}, {"century", "y"}, {"decade", "y"},
     {"km", "km/h"}, {"mi", "mph"}, {"m", "m/s"},

@@ -57,14 +57,21 @@ class ChosenFields:
 
 
 def pick(content: Any, paths: Sequence[Path]) -> Any:
-    """What lies at the paths of a JSON value, in its place; paths go through lists of objects."""
+    """What lies at the paths of a JSON value, in its place; paths go through lists of objects.
+
+    As in filters, a name with a dot is the same as one within another.
+    """
     if () in paths:
         return content
     if isinstance(content, list):
         return [pick(part, paths) for part in content if isinstance(part, dict | list)]
-    chosen = {}
-    for name in dict.fromkeys(path[0] for path in paths):
-        rest = [path[1:] for path in paths if path[0] == name]
-        if name in content and (() in rest or isinstance(content[name], dict | list)):
-            chosen[name] = pick(content[name], rest)
-    return chosen
+    within: dict[str, list[Path]] = {}
+    for path in paths:
+        for size in range(1, len(path) + 1):
+            if (name := ".".join(path[:size])) in content:
+                within.setdefault(name, []).append(path[size:])
+    return {
+        name: pick(content[name], rest)
+        for name, rest in within.items()
+        if () in rest or isinstance(content[name], dict | list)
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
@@ -27,9 +27,10 @@ from dragoman.engine.query.description import undecided_message
 from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.query.response import QueryRead
-from dragoman.engine.search.ranked import RankedDocument
+from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.service import Search
+from dragoman.engine.search.shown.glosses import no_gloss
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 
@@ -67,10 +68,12 @@ class QuestionAnswering:
         cancelled: Cancelled | None = None,
         snapshot: Snapshot | None = None,
         method: Method | None = None,
+        retrieved: Callable[[Retrieval], None] = lambda retrieval: None,
     ) -> Response:
         """The best answers and the probability that there is none, or whether a statement is true.
 
         Documents are searched for with the tables of ``snapshot`` and by ``method``, each by default that of now.
+        ``retrieved`` is told of the search.
 
         Where documents are searched for, a reader that fails or takes too long leaves the passages, and is named in
         `degraded`; background work fails instead.
@@ -88,7 +91,8 @@ class QuestionAnswering:
         with self._traffic.live():
             if request.context is not None:
                 return self._of_context(request, request.context, request_id, cancelled, snapshot)
-            return self._of_documents(request, self._passage_search(request, method), request_id, cancelled, snapshot)
+            search = self._passage_search(request, method)
+            return self._of_documents(request, search, request_id, cancelled, snapshot, retrieved)
 
     def default_method(self, request: QaQuery) -> Method | None:
         """The method by which documents are searched for as of now; None where a context is given.
@@ -136,6 +140,8 @@ class QuestionAnswering:
         )
         with self._reading([text], cancelled):
             work.fill(response, self._question(request, language, snapshot), [text], cancelled)
+        if request.gloss and text.language != language and snapshot.view(text.language, language) is None:
+            degraded.append(no_gloss(text.language, language, snapshot))
         degraded += self._translate(request, response, language, of_context, snapshot, cancelled)
         self._metrics.count_degraded(degraded)
         return response
@@ -147,8 +153,10 @@ class QuestionAnswering:
         request_id: str,
         cancelled: Cancelled | None,
         snapshot: Snapshot,
+        retrieved: Callable[[Retrieval], None],
     ) -> Response:
         retrieval = self._search.retrieve(search, cancelled, snapshot)
+        retrieved(retrieval)
         work = self._work(request)
         response = work.response(
             request_id=request_id,

@@ -1,26 +1,33 @@
-"""Other spellings of a word that no table has: the terms of tables that are spelt nearly as it is."""
+"""Other spellings of a word that no table has: the terms of tables that are spelt nearly as it is.
+
+A real word that a small table lacks must not become another one. The rules were chosen on misspellings made of words
+of the demo's tables, and on words of its documents and tables left out of these (``docs/search.md`` has the figures).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dragoman.deadline import check_each
+from dragoman.engine.query.frequent_words import is_frequent_word
 from dragoman.engine.query.sounds import MOST_WORDS
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.engine.tables.views import PivotView, View
+from dragoman.engine.tables.views import PivotView, View, source_tables
 from dragoman.lexicon.query import Respelt
+from dragoman.lexicon.table.derivations import is_derived
 from dragoman.lexicon.table.nearest import most_edits, nearest
-from dragoman.lexicon.table.pivot import Fallback, Pivot
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis
 
 EDIT_WEIGHT = 0.5
 """What a match by another spelling counts for each edit, beside one of the word itself: it may be another word."""
+LEAST_MASS = 0.3
+"""A word is a correction only if it is frequent: the encoder's vocabulary has it, or its entries weigh as much."""
 _CACHED_WORDS = 1_000
 _MOST = 10
 _CACHE: WeakKeyDictionary[Table, dict[str, list[Spelling]]] = WeakKeyDictionary()
@@ -38,7 +45,8 @@ class Spelling(NamedTuple):
 class Spellings:
     """Finds other spellings of the words of one query, the first :data:`MOST_WORDS` of them.
 
-    Only for a word that no table of any language has: what another language has is spelt as it should be.
+    Only for a word that no table of any language has, nor what it is regularly made of, and that is not a frequent word
+    of any language: that is spelt as it should be.
     """
 
     def __init__(self, language: str, target: str, snapshot: Snapshot, analysis: Callable[[str], Analysis]) -> None:
@@ -52,6 +60,8 @@ class Spellings:
     def __call__(self, word: str, view: View | PivotView) -> Respelt | None:
         """The nearest word that the view's tables have, and its index term."""
         if not most_edits(word) or any(self._snapshot.knows(language, word) for language in self._snapshot.languages):
+            return None
+        if is_word(word, source_tables(view)):
             return None
         if word not in self._asked and len(self._asked) >= MOST_WORDS:
             self._left.add(word)
@@ -76,8 +86,13 @@ class Spellings:
         ]
 
 
+def is_word(word: str, tables: Iterable[Table]) -> bool:
+    """Whether a folded word that no table has is likely one: a frequent one, or made of one of theirs by an ending."""
+    return is_frequent_word(word) or is_derived(word, tables)
+
+
 def correct(tables: Iterable[Table], word: str, most: int = 1) -> list[Spelling]:
-    """At most ``most`` terms of the source side of some tables that are spelt nearly as a folded word is.
+    """At most ``most`` frequent terms of the source side of some tables that are spelt nearly as a folded word is.
 
     The nearest come first, and of several at one distance the one whose entries weigh most.
     """
@@ -87,15 +102,8 @@ def correct(tables: Iterable[Table], word: str, most: int = 1) -> list[Spelling]
             other = best.get(spelling.term)
             mass = spelling.mass if other is None else spelling.mass + other.mass
             best[spelling.term] = spelling._replace(mass=mass)
-    return sorted(best.values(), key=by_nearness)[:most]
-
-
-def source_tables(view: View | PivotView) -> Sequence[Table]:
-    """The tables that have the source terms of a view, folded."""
-    surface = view.surface
-    if isinstance(surface, Pivot | Fallback):
-        return surface.source_tables
-    return (surface,)
+    frequent = (term for term in best.values() if term.mass >= LEAST_MASS or is_frequent_word(term.term))
+    return sorted(frequent, key=by_nearness)[:most]
 
 
 def mass_of(table: Table, first: int, last: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

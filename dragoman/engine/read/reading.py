@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from dragoman.deadline import check, check_each
-from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.answer import LEFT_OUT, Degraded
 from dragoman.engine.core.errors import InvalidRequest, NotFound, Unavailable
 from dragoman.engine.core.numbers import significant
 from dragoman.engine.core.stages import optional
@@ -19,7 +19,7 @@ from dragoman.engine.indexing.stored_text import BEGINNING
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.query.analysed_text import AnalysedText
-from dragoman.engine.query.description import describe, why_untranslated
+from dragoman.engine.query.description import describe, tables_used
 from dragoman.engine.read.request import ReadQuery
 from dragoman.engine.read.response import GlossTranslation, ReadDocument, ReadResponse, Sentence, WordGloss
 from dragoman.engine.read.share import Share, gloss_bytes, sentence_bytes
@@ -29,7 +29,7 @@ from dragoman.engine.search.response import TextField
 from dragoman.engine.search.room import highlight_size
 from dragoman.engine.search.service import Search
 from dragoman.engine.search.shown.evidence import Evidence, excerpt_of
-from dragoman.engine.search.shown.glosses import Glosses
+from dragoman.engine.search.shown.glosses import Glosses, no_gloss
 from dragoman.engine.search.shown.hits import meaning_highlights
 from dragoman.engine.search.shown.places import Work
 from dragoman.engine.settings import Settings
@@ -206,13 +206,11 @@ class Reading:
             return None
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, reader, [language])
-        if (language, reader) not in snapshot.views:
-            untranslated = why_untranslated(language, reader, snapshot)
-            response.degraded.append(
-                Degraded.of("gloss", f"{untranslated.reason}: words have no gloss", untranslated.cause)
-            )
+        glosses = self._search.glosses(reader, snapshot)
+        if glosses.view(language) is None:
+            response.degraded.append(no_gloss(language, reader, snapshot))
             return None
-        return Glosses(reader, snapshot, self._analysis)
+        return glosses
 
     def _add_sentences(self, response: ReadResponse, share: Share) -> None:
         document = response.document
@@ -299,6 +297,7 @@ def _gloss_part(part: Part, language: str, glosses: Glosses) -> Iterator[WordGlo
                         probability=significant(translation.probability),
                         table=translation.version.name,
                         version=translation.version.version,
+                        by_way_of=tables_used([translation.between]) if translation.between else LEFT_OUT,
                     )
                     for translation in translations
                 ],

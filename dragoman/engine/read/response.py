@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dragoman.engine.core.answer import Answer, Degraded, left_out
-from dragoman.engine.query.response import QueryRead, Translation
+from dragoman.engine.query.response import QueryRead, TableUsed, Translation
 from dragoman.engine.search.response import Highlight, TextField
 
 
@@ -32,6 +32,8 @@ class GlossTranslation(Answer):
     """P(translation | word), of the tables in use together, as highlights have it."""
     table: str
     version: int
+    by_way_of: list[TableUsed] = field(default_factory=left_out)
+    """Only where two tables in a row have it: those from the document's language to a third one."""
 
 
 @dataclass(slots=True, kw_only=True)

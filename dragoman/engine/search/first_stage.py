@@ -22,7 +22,7 @@ from dragoman.engine.query.exact.pattern import all_of
 from dragoman.engine.query.exact.reading import read_wish
 from dragoman.engine.query.sounds import MOST_WORDS, Alike, Questions, Sounds
 from dragoman.engine.query.spelling import Spellings
-from dragoman.engine.query.translation import Translated, translate
+from dragoman.engine.query.translation import Translated, identical, translate
 from dragoman.engine.search.candidates import NO_WORDS, Candidates, Keys, WordMatches, WordRanking
 from dragoman.engine.search.ranked import (
     CollectionRanking,
@@ -79,7 +79,10 @@ class FirstStage:
             for wish in check_each(retrieval.wishes):
                 reading = read_wish(wish, retrieval.query.language, language, *asked, sounds, holds)
                 if reading.literal and request.untranslated == "error":
-                    raise InvalidRequest(f"{wish.path}: {reading.literal[0]!r} has no translation into {language}")
+                    why = f"has no translation into {language}"
+                    if method == "none":
+                        why = f"is not translated into {language} by the method none, and untranslated is error"
+                    raise InvalidRequest(f"{wish.path}: {reading.literal[0]!r} {why}")
                 if reading.left_out:
                     reason = f"the {reading.left_out} least probable index terms in {language} were not looked for"
                     retrieval.truncated.append(f"{wish.path}: {wish.text!r}: {reason}")
@@ -228,7 +231,7 @@ class FirstStage:
             return translate(query, language, method, snapshot, self._analysis, sounds, holds, names, respell)
 
         def respell(word: str, view: View | PivotView) -> Respelt | None:
-            return spellings(word, view) if sounds.complete else None
+            return spellings(word, view) if sounds.complete and not self._occurs(retrieval, word) else None
 
         in_parts = [info for info in retrieval.collections if info.index_shards > 1 and language in info.languages]
         if in_parts:
@@ -242,6 +245,11 @@ class FirstStage:
                     unsearched = index.prefetch(language, questions.sounding[:MOST_WORDS], questions.held)
                 note_unsearched(retrieval.degraded, STAGE, collection, unsearched)
         return translate_with(sounds, partial(self._holds, retrieval.collections, language))
+
+    def _occurs(self, retrieval: Retrieval, word: str) -> bool:
+        """Whether documents of any language have a word, in any form of it."""
+        terms = ((other, identical(self._analysis, other, word)) for other in sorted(retrieval.languages))
+        return any(term and self._holds(retrieval.collections, other, term) for other, term in terms)
 
     def _rank_collections(
         self, retrieval: Retrieval, translations: Mapping[str, Translated], k: int, degraded: list[Degraded]

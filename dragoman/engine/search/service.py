@@ -44,7 +44,7 @@ from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size, longest_snippets
 from dragoman.engine.search.search_ranking import SearchRanking
 from dragoman.engine.search.shown.attention import add_attention
-from dragoman.engine.search.shown.glosses import Glosses
+from dragoman.engine.search.shown.glosses import Glosses, without_glosses
 from dragoman.engine.search.shown.hits import add_hits
 from dragoman.engine.search.shown.snippet_translations import add_translations, withholds
 from dragoman.engine.search.suggestions import other_readings
@@ -219,7 +219,7 @@ class Search:
 
     def glosses(self, language: str, snapshot: Snapshot) -> Glosses:
         """The translations of words into a language, by the tables of one snapshot."""
-        return Glosses(language, snapshot, self._analysis)
+        return Glosses(language, snapshot, self._analysis, self._registry.written)
 
     def waits(self, request: SearchQuery) -> bool:
         """Whether a search waits for the models, or may do so."""
@@ -367,6 +367,9 @@ class Search:
                     )
         except Unavailable as fault:
             self._late(retrieval, "gloss", "the last hits have no gloss", fault)
+        unglossed = without_glosses(retrieval.query.language, retrieval.documents, retrieval.snapshot)
+        self._metrics.count_degraded(unglossed)
+        retrieval.degraded += unglossed
 
     def _late(self, retrieval: Retrieval, stage: str, effect: str, fault: Unavailable) -> None:
         late = Degraded.of(stage, f"{effect}: {fault}", fault.error_type)

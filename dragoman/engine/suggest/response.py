@@ -28,7 +28,7 @@ class Correction(Answer):
     word: str
     """The word as it was typed."""
     correction: str
-    """The term of a table, folded."""
+    """The term of a table, as it is written there."""
 
 
 @dataclass(slots=True)

@@ -8,11 +8,13 @@ from typing import Protocol
 from dragoman.deadline import check_each
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.indexing.collections import CollectionInfo
-from dragoman.engine.query.spelling import by_nearness, correct, source_tables
+from dragoman.engine.query.spelling import by_nearness, correct, is_word
 from dragoman.engine.settings import Settings
 from dragoman.engine.suggest.response import Completion, Correction, SuggestResponse
 from dragoman.engine.suggest.terms import TermCompletion
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+from dragoman.engine.tables.views import source_tables
+from dragoman.lexicon.table.beginnings import begin_ranges
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.beginnings import begin_key
 from dragoman.lexicon.text.tokens import Analysis, fold_term
@@ -49,7 +51,7 @@ class Suggest:
         self._registry = registry
         self._analysis = analysis
         self._names = settings.search.search_names
-        self._terms = TermCompletion(registry.files)
+        self._terms = TermCompletion(registry.written)
 
     def suggest(
         self,
@@ -96,11 +98,11 @@ class Suggest:
         corrections: list[Correction] = []
         for token in check_each(words[:_CORRECTED_WORDS]):
             word = typed[token.start : token.end]
-            if any(self._is_in_table(snapshot, source, word, token.end == len(typed)) for source in sources):
+            if any(self._is_spelt(snapshot, source, word, token.end == len(typed)) for source in sources):
                 continue
             spellings = sorted(
                 (
-                    spelling
+                    spelling._replace(term=self._as_written(snapshot, source, spelling.term))
                     for source in sources
                     for spelling in correct(tables[source], fold_term(word, source), _CORRECTIONS)
                 ),
@@ -111,8 +113,19 @@ class Suggest:
                 corrections.append(Correction(typed[: token.start] + term + typed[token.end :], word, term))
         return corrections
 
-    def _is_in_table(self, snapshot: Snapshot, source: str, word: str, unfinished: bool) -> bool:
-        """Whether a table has a word or its index term, or a term that begins so if more of it may be typed."""
+    def _as_written(self, snapshot: Snapshot, source: str, term: str) -> str:
+        """A term as the first of the tables has it that has it at all."""
+        views = (
+            view for (first, _), view in sorted(snapshot.views.items(), key=lambda entry: entry[0]) if first == source
+        )
+        view = next((view for view in views if term in view.surface), None)
+        return term if view is None else self._registry.written.of_source(view, source, term)
+
+    def _is_spelt(self, snapshot: Snapshot, source: str, word: str, unfinished: bool) -> bool:
+        """Whether a word needs no other spelling: a table has it or its index term, or it is likely a word.
+
+        If more of it may be typed, also if a term begins so.
+        """
         folded = fold_term(word, source)
         if not folded or snapshot.knows(source, folded):
             return True
@@ -120,9 +133,10 @@ class Suggest:
         views = [view for (first, _), view in snapshot.views.items() if first == source]
         if not terms or any(terms <= set(filter(view.analysed.__contains__, terms)) for view in views):
             return True
+        if is_word(folded, _tables_from(snapshot, source)):
+            return True
         return unfinished and any(
-            (place := table.sources.place(folded)) < len(table.sources) and table.sources[place].startswith(folded)
-            for table in _tables_from(snapshot, source)
+            begin_ranges(table.sources, folded, source) for table in _tables_from(snapshot, source)
         )
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dragoman.deadline import check_each
 from dragoman.engine.core.answer import LEFT_OUT
-from dragoman.engine.query.spelling import mass_of, source_tables
+from dragoman.engine.query.spelling import mass_of
 from dragoman.engine.suggest.response import Completion
-from dragoman.engine.tables.compiled import CompiledTables, Loaded
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.engine.tables.views import ActiveVersion, PivotView, View
+from dragoman.engine.tables.views import PivotView, View, source_tables
+from dragoman.engine.tables.written_terms import WrittenTerms
+from dragoman.lexicon.table.beginnings import begin_ranges
 from dragoman.lexicon.table.table import Entry, Table
 from dragoman.lexicon.text.tokens import fold
 
-_LAST = "\U0010ffff"
 _LOOKED_AT = 4
 """How many terms are looked at for each that is wanted: some have no translation into the documents' languages."""
 
@@ -26,10 +25,8 @@ _LOOKED_AT = 4
 class TermCompletion:
     """Completes terms. Usable from any thread."""
 
-    def __init__(self, files: CompiledTables) -> None:
-        self._files = files
-        self._contents: dict[tuple[int, str], Loaded] = {}
-        self._lock = Lock()
+    def __init__(self, written: WrittenTerms) -> None:
+        self._written = written
 
     def complete(
         self, snapshot: Snapshot, typed: str, sources: Sequence[str], targets: Sequence[str], most: int
@@ -61,15 +58,13 @@ class TermCompletion:
         for source, table in check_each(_tables_of(snapshot, sources)):
             folded = " ".join(fold(begun, source).split())
             prefix = f"{folded} " if begun[-1:].isspace() else folded
-            first, last = table.sources.place(prefix), table.sources.place(prefix + _LAST)
-            if not folded or first == last:
-                continue
-            mass = mass_of(table, first, last) / np.diff(table.sources.offsets[first : last + 1])
-            if table.sources[first] == prefix:
-                mass[0] = np.inf
-            for place in np.argsort(-mass, kind="stable")[: most * _LOOKED_AT].tolist():
-                key = source, table.sources[first + place]
-                masses[key] = masses.get(key, 0.0) + float(mass[place])
+            for written, first, last in begin_ranges(table.sources, prefix, source) if folded else ():
+                mass = mass_of(table, first, last) / np.diff(table.sources.offsets[first : last + 1])
+                if table.sources[first] == written:
+                    mass[0] = np.inf
+                for place in np.argsort(-mass, kind="stable")[: most * _LOOKED_AT].tolist():
+                    key = source, table.sources[first + place]
+                    masses[key] = masses.get(key, 0.0) + float(mass[place])
         return sorted(((mass, *key) for key, mass in masses.items()), key=lambda term: (-term[0], *term[1:]))
 
     def _translate(self, snapshot: Snapshot, source: str, term: str, targets: Sequence[str]) -> tuple[str, Any] | None:
@@ -79,49 +74,37 @@ class TermCompletion:
         """
         best = _best_entry(snapshot, source, term, targets)
         if best is not None:
-            return self._as_written(snapshot, source, term, *best)
+            return self._as_written(source, term, best)
         if source not in targets:
             return None
         best = _best_entry(snapshot, source, term, [target for first, target in snapshot.views if first == source])
-        return None if best is None else (self._as_written(snapshot, source, term, *best)[0], LEFT_OUT)
+        return None if best is None else (self._as_written(source, term, best)[0], LEFT_OUT)
 
-    def _as_written(
-        self, snapshot: Snapshot, source: str, term: str, view: View | PivotView, entry: Entry
-    ) -> tuple[str, str]:
-        """An entry as its table has it; one by way of a third language is in no table, and stays folded."""
-        if isinstance(view, PivotView) and entry.origin >= view.direct:
-            return term, entry.term
+    def _as_written(self, source: str, term: str, best: _Best) -> tuple[str, str]:
+        """A term and its translation as their table has them; by way of a third language, as each of the two has it."""
+        target, view, entry = best
         version = view.members[entry.origin]
-        table, written = self._content(snapshot, version)
-        ahead = version.source == source
-        forms = written.of_pair(table, *((term, entry.term) if ahead else (entry.term, term)))
-        if forms is None:
-            return term, entry.term
-        return forms if ahead else forms[::-1]
-
-    def _content(self, snapshot: Snapshot, version: ActiveVersion) -> Loaded:
-        """The files of a version; those of the versions in use stay open, as to open one reads all of it."""
-        key = version.id, version.checksum
-        content = self._contents.get(key)
-        if content is None:
-            content = self._files.table(version), self._files.written_forms(version)
-            with self._lock:
-                used = {(other.id, other.checksum) for other in snapshot.versions}
-                self._contents = {other: held for other, held in self._contents.items() if other in used}
-                self._contents[key] = content
-        return content
+        if isinstance(view, PivotView) and entry.origin >= view.direct:
+            return self._written.of_source(view, source, term), self._written.of_term(version, target, entry.term)
+        return self._written.of_pair(version, source, term, entry.term) or (term, entry.term)
 
 
-def _best_entry(
-    snapshot: Snapshot, source: str, term: str, targets: Sequence[str]
-) -> tuple[View | PivotView, Entry] | None:
-    """The most probable translation of a term into one of the languages, and the view that has it."""
-    best: tuple[View | PivotView, Entry] | None = None
+class _Best(NamedTuple):
+    """A translation of a term, its language, and the view that has it."""
+
+    target: str
+    view: View | PivotView
+    entry: Entry
+
+
+def _best_entry(snapshot: Snapshot, source: str, term: str, targets: Sequence[str]) -> _Best | None:
+    """The most probable translation of a term into one of the languages."""
+    best: _Best | None = None
     for target in targets:
         view = snapshot.view(source, target) if target != source else None
         entries = view.surface.translations(term, best=1) if view is not None else []
-        if view is not None and entries and (best is None or entries[0].p_forward > best[1].p_forward):
-            best = view, entries[0]
+        if view is not None and entries and (best is None or entries[0].p_forward > best.entry.p_forward):
+            best = _Best(target, view, entries[0])
     return best
 
 

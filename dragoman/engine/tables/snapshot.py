@@ -14,6 +14,7 @@ from dragoman.engine.tables.choices import Choice, VersionKey, choose_ready, par
 from dragoman.engine.tables.compiled import CompiledTables, describe_versions
 from dragoman.engine.tables.selections import Selections
 from dragoman.engine.tables.views import ActiveVersion, Pair, Pivots, PivotView, View, route
+from dragoman.engine.tables.written_terms import WrittenTerms
 
 logger = logging.getLogger("dragoman")
 
@@ -95,6 +96,7 @@ class TableRegistry:
         """``selection_bytes`` limits the compiled files of the tables that requests choose."""
         self.files = files
         self._snapshot = Snapshot()
+        self.written = WrittenTerms(files, lambda: self._snapshot.versions)
         self._previous: dict[Pair, tuple[ActiveVersion, ...]] = {}
         """The members of the views of the snapshot before. Their files are kept, but are not open."""
         self._compiling = Lock()

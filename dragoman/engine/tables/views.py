@@ -74,6 +74,15 @@ class PivotView:
     glossaries: frozenset[int]
     direct: int
     """The number of members of the direct view; they come first."""
+    second: int
+    """The place of the first member of the second view; those of the first view come before it."""
+    parts: tuple[View | None, View]
+    """The direct view, and the second one."""
+
+    @property
+    def between(self) -> tuple[ActiveVersion, ...]:
+        """The tables from the source language to the third one."""
+        return self.members[self.direct : self.second]
 
 
 class Pivots:
@@ -104,15 +113,35 @@ class Pivots:
                 del self._pivots[key]
 
 
+def view_of(view: View | PivotView, origin: int) -> View:
+    """The view of one pair of languages whose table has the word of the target language in an entry of this origin."""
+    if isinstance(view, View):
+        return view
+    direct, second = view.parts
+    return direct if direct is not None and origin < view.direct else second
+
+
+def source_tables(view: View | PivotView) -> Sequence[Table]:
+    """The tables that have the terms of the source language of a view, folded."""
+    surface = view.surface
+    return surface.source_tables if isinstance(surface, Pivot | Fallback) else (surface,)
+
+
+def target_tables(view: View | PivotView) -> Sequence[Table]:
+    """The tables that have the terms of the target language of a view, folded."""
+    surface = view.surface
+    return surface.target_tables if isinstance(surface, Pivot | Fallback) else (surface,)
+
+
 def _compose_pivot(direct: View | None, first: View, second: View, cache: Composed) -> PivotView:
     before = () if direct is None else direct.members
     offset = len(before) + len(first.members)
     surface, analysed = (Pivot(*two, offset, cache) for two in zip(_sides(first), _sides(second), strict=True))
     members = (*before, *first.members, *second.members)
     if direct is None:
-        return PivotView(members, surface, analysed, frozenset(), 0)
+        return PivotView(members, surface, analysed, frozenset(), 0, offset, (None, second))
     backed = Fallback(direct.surface, surface), Fallback(direct.analysed, analysed)
-    return PivotView(members, *backed, direct.glossaries, len(before))
+    return PivotView(members, *backed, direct.glossaries, len(before), offset, (direct, second))
 
 
 def _sides(view: View) -> tuple[Table, Table]:

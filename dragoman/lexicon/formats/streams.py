@@ -115,7 +115,7 @@ def lines(content: Iterator[bytes], limits: Limits, encoding: Encoding) -> Itera
 
 
 def _display_name(encoding: Encoding) -> str:
-    return "UTF-8" if encoding.codec == "utf-8" else encoding.name
+    return "UTF-8" if encoding.name == "utf-8" else encoding.name
 
 
 def _as_utf8(content: Iterator[bytes], codec: str) -> Iterator[bytes]:

@@ -20,6 +20,9 @@ Characters = NDArray[np.uint32]
 
 _BLOCK = 8_192
 """Candidates that are compared at a time; what is computed for them fits into a processor's cache."""
+_SHORT, _LONG = 5, 10
+"""From so many letters on one edit is looked for, and two. With 4 and 8, twice as many real words that a table lacks
+were taken for others (:mod:`dragoman.engine.query.spelling` says on which words they were chosen)."""
 _LONGEST = 40
 """Longer words are no words that were misspelt."""
 
@@ -33,13 +36,13 @@ class NearTerm(NamedTuple):
 
 
 def most_edits(word: str) -> int:
-    """How many edits may lie between a word and what was meant: none in short words, one up to seven letters, or two.
+    """How many edits may lie between a word and what was meant: none below five letters, one up to nine, or two.
 
     None either in a word with a digit: another number is another thing.
     """
-    if len(word) < 4 or len(word) > _LONGEST or any(map(str.isdigit, word)):
+    if len(word) < _SHORT or len(word) > _LONGEST or any(map(str.isdigit, word)):
         return 0
-    return 1 if len(word) < 8 else 2
+    return 1 if len(word) < _LONG else 2
 
 
 def nearest(terms: Vocabulary, word: str, most: int) -> list[NearTerm]:

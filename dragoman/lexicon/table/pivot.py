@@ -47,6 +47,11 @@ class Pivot:
         return (self._first,)
 
     @property
+    def target_tables(self) -> tuple[Table, ...]:
+        """The tables that have the terms of the target language."""
+        return (self._second,)
+
+    @property
     def targets(self) -> Container[str]:
         """The terms of the target language, including those that nothing is translated into."""
         return self._second.targets
@@ -80,6 +85,11 @@ class Fallback:
     def source_tables(self) -> tuple[Table, ...]:
         """The tables that have the terms of the source language."""
         return (self._table, *self._pivot.source_tables)
+
+    @property
+    def target_tables(self) -> tuple[Table, ...]:
+        """The tables that have the terms of the target language."""
+        return (self._table, *self._pivot.target_tables)
 
     @property
     def targets(self) -> Container[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dragoman.lexicon.text.plain_letters import plain_text
 from dragoman.lexicon.text.tokens import fold
 
 __all__ = ["LONGEST_TITLE", "begin_key", "title_key"]
@@ -24,6 +25,6 @@ def title_key(title: str | None, language: str) -> str | None:
 
 def begin_key(text: str, language: str) -> str:
     """As :func:`title_key`, of what may be the beginning of a title: a space at its end stays one."""
-    folded = " ".join(fold(text, language).split())
+    folded = plain_text(" ".join(fold(text, language).split()))
     begun = folded[marks.end() :] if (marks := _MARKS.match(folded)) else folded
     return f"{begun} " if begun and text[-1:].isspace() else begun

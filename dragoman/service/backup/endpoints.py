@@ -25,7 +25,7 @@ _ANSWER: dict[int | str, dict[str, Any]] = {200: {"description": "The backup.", 
 class RestoredBody(BaseModel):
     """What was restored."""
 
-    rows: dict[str, int] = Field(description="Rows by table of the database.")
+    rows: dict[str, int] = Field(description="Rows by table of the database, without those of what is deleted.")
 
 
 @router.get("", response_class=StreamingResponse, responses=_ANSWER)
@@ -49,7 +49,10 @@ async def restore(request: Request, runtime: RuntimeDep, record: RecordDep) -> R
 
     def work(parts: Iterator[bytes]) -> dict[str, int]:
         with record("backup.restore", ""):
-            rows = restore_backup(runtime.store, parts, runtime.settings.store.data_dir)
+            settings = runtime.settings
+            rows = restore_backup(
+                runtime.store, parts, settings.store.data_dir, limit=settings.uploads.decompressed_bytes
+            )
             runtime.open_restored()
             return rows
 

@@ -276,7 +276,7 @@ async def change_document(
 ) -> DocumentBody:
     """Change some fields of a document; what is left out stays. When this returns, searches find it as it is now.
 
-    Metadata is merged with what is there. A change of metadata alone embeds and indexes nothing again.
+    Metadata is merged with what is there. A change of metadata alone embeds nothing again.
     """
     threads: Threads = request.app.state.threads
 

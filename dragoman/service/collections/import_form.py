@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from email.message import Message
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.store.collections.importing import ImportForm
+from dragoman.store.documents.formats.charset import check_encoding
 from dragoman.store.documents.formats.mapping import MAPPING_CHARS, FieldMapping
 from dragoman.store.validation import Name
 
@@ -47,10 +49,15 @@ class ImportParameters(BaseModel):
 
         Raises:
             InvalidRequest: the mapping is none.
+            UnsupportedMedia: there is no encoding as the media type names.
         """
         sent = media_type.split(";")[0].strip().lower()
         format = self.format or _FORMATS.get(sent, "json" if sent.endswith("+json") else "ndjson")
-        return ImportForm(format, gzip, FieldMapping(self.map), self.fingerprint)
+        header = Message()
+        header["content-type"] = media_type
+        if (encoding := header.get_content_charset()) is not None:
+            check_encoding(encoding)
+        return ImportForm(format, gzip, FieldMapping(self.map), self.fingerprint, encoding)
 
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}

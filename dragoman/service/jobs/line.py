@@ -7,6 +7,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -22,10 +23,12 @@ from dragoman.engine.search.service import Search
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.service.qa.schemas import QaRequest
+from dragoman.service.reports.service import record_retrieval, record_search
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import DocumentFields, RerankV1
 from dragoman.service.search.schemas import SearchRequest
 from dragoman.store.line import LineId, LineRejected, parse_object
+from dragoman.store.reports.recording import Recording
 from dragoman.store.validation import Body, describe
 
 JobType = Literal["rerank", "search", "qa"]
@@ -92,8 +95,16 @@ def parse_line(content: bytes, type: JobType, depth: int, *, stored: bool = Fals
 class LineAnswers:
     """Answers lines of jobs as the endpoints would. Safe from any thread."""
 
-    def __init__(self, search: Search, qa: QuestionAnswering, rerank: RerankRequests, settings: Settings) -> None:
+    def __init__(
+        self,
+        search: Search,
+        qa: QuestionAnswering,
+        rerank: RerankRequests,
+        settings: Settings,
+        recording: Recording,
+    ) -> None:
         self._search, self._qa = search, qa
+        self._recording = recording
         self._rerank = rerank
         self._settings = settings
 
@@ -118,13 +129,16 @@ class LineAnswers:
             ServiceError: what the endpoint would answer in place of it, or the line was cancelled.
         """
         if isinstance(line.request, SearchRequest):
-            results = self._search.search(line.request.as_query(), line.custom_id, cancelled, snapshot)
+            query = line.request.as_query()
+            results = self._search.search(query, line.custom_id, cancelled, snapshot)
+            record_search(self._recording, query, results, "job")
             response = fields_of(results)
             del response["timings_ms"]
             return LineAnswer(_dump(response), run_names(line.request))
         if isinstance(line.request, QaRequest):
             method = line.request.method if isinstance(line.request, SettledQa) else None
-            answered = self._qa.answer(line.request.as_query(), line.custom_id, cancelled, snapshot, method)
+            record = partial(record_retrieval, self._recording, line.custom_id, kind="job")
+            answered = self._qa.answer(line.request.as_query(), line.custom_id, cancelled, snapshot, method, record)
             return LineAnswer(_dump(fields_of(answered)), run_names(line.request))
         request, texts = line.request, line.request.texts()
         begun = self._rerank.begin(request.as_query(), texts, snapshot)

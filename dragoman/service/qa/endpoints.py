@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, Request, Response
 
 from dragoman.engine.core.answer import as_json
@@ -15,6 +17,7 @@ from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.threads import Threads
 from dragoman.service.qa.schemas import ConfiguredReader, QaRequest
+from dragoman.service.reports.service import record_retrieval
 
 router = APIRouter(prefix="/v1/qa", route_class=StrictRoute, tags=["reading"])
 
@@ -45,7 +48,8 @@ async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: S
         request.state.query = body.asked
 
     def answer(cancelled: Cancelled) -> Response:
-        answers = runtime.qa.answer(body.as_query(), identifier, cancelled)
+        record = partial(record_retrieval, runtime.recording, identifier)
+        answers = runtime.qa.answer(body.as_query(), identifier, cancelled, retrieved=record)
         note_degraded(request, answers.degraded)
         return Response(as_json(answers), media_type="application/json")
 

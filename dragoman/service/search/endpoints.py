@@ -46,7 +46,7 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
     def answer(cancelled: Cancelled) -> Response:
         results = runtime.search.search(query, identifier, cancelled)
         note_degraded(request, results.degraded)
-        record_search(runtime.recording, results)
+        record_search(runtime.recording, query, results)
         # serialised here, because FastAPI would validate the response again, on another thread
         return Response(as_json(results), media_type="application/json")
 

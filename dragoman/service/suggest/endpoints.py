@@ -7,16 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from dragoman.engine.core.answer import as_json
-from dragoman.engine.core.limits import NAMES
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.suggest.response import SuggestResponse
-from dragoman.engine.suggest.service import MOST_CHARS
 from dragoman.service.dependencies import KNOWN_PARAMETERS, RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.threads import Threads
-from dragoman.store.validation import LanguageCode, Name, NotBlank
+from dragoman.service.suggest.parameters import NameLists, Typed, split_names
+from dragoman.store.validation import LanguageCode
 
 router = APIRouter(prefix="/v1/suggest", route_class=StrictRoute, tags=["search"])
 
@@ -26,14 +25,14 @@ async def suggest(
     request: Request,
     runtime: RuntimeDep,
     settings: SettingsDep,
-    q: Annotated[NotBlank, Query(max_length=MOST_CHARS, description="What is typed so far.", examples=["volc"])],
+    q: Annotated[Typed, Query(description="What is typed so far.", examples=["volc"])],
     language: Annotated[
         LanguageCode | None,
         Query(description="ISO 639-1 code of what is typed; by default the readers' languages, as in a search."),
     ] = None,
     collections: Annotated[
-        list[Name] | None,
-        Query(max_length=NAMES, description="Collections or aliases, repeated or by commas; by default all of them."),
+        NameLists | None,
+        Query(description="Collections or aliases, repeated or by commas; by default all of them."),
     ] = None,
 ) -> Response:
     """At most ten completions of what is typed, and other spellings of words that no table has.
@@ -42,7 +41,7 @@ async def suggest(
     its last word; each has one translation into a language of the documents.
     """
     identifier = request_id(request)
-    names = None if collections is None else [name for part in collections for name in part.split(",") if name]
+    names = split_names(collections)
     readers = readers_of(None, settings.search.readers, request.headers.get("accept-language"))
     threads: Threads = request.app.state.threads
 

@@ -222,7 +222,7 @@ async def look_up_term(
 
 @lookup_router.get("", dependencies=[KNOWN_PARAMETERS])
 async def look_up_in_all(
-    term: Annotated[TermToLookUp, Query(min_length=1, description="A term of the source language.")],
+    term: Annotated[TermToLookUp, Query(description="A term of the source language.")],
     source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the term's language.")],
     target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the translations' language.")],
     runtime: RuntimeDep,

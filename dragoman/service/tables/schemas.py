@@ -11,14 +11,14 @@ from dragoman.lexicon.table.compose import Kind
 from dragoman.store.tables.changes import Upload
 from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.table_reader import ReadAs
-from dragoman.store.validation import AtFirstFault, Body, LanguageCode, NotBlank, Text
+from dragoman.store.validation import AtFirstFault, Body, LanguageCode, NotBlank
 
 TERM_CHARS = 1000
 PATCH_ENTRIES = 10_000
 """Most entries that one request adds, and most that it removes."""
 
 VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
-TermToLookUp = Annotated[Text, Field(max_length=TERM_CHARS)]
+TermToLookUp = Annotated[NotBlank, Field(max_length=TERM_CHARS)]
 _Word = Annotated[str, Field(max_length=40)]
 
 

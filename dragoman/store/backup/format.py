@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import LargeBinary, Table
+from sqlalchemy import Table
 
-from dragoman.engine.core.errors import InvalidRequest
-from dragoman.files.streams import lines
+from dragoman.engine.core.errors import InvalidRequest, ServiceError
+from dragoman.engine.core.json import parse
+from dragoman.files.streams import Line, lines
 from dragoman.store import recorded_models as recorded_models  # its tables are among those of Base
+from dragoman.store.backup.cells import Reader, make_reader
 from dragoman.store.database import HEAD
-from dragoman.store.models import Base, Instant
+from dragoman.store.models import Base
 
 VERSION = 1
-LINE_BYTES = 1 << 30
+LINE_BYTES = 1 << 28
 """Longest row, as JSON: the embeddings of one document may take tens of MB."""
+_VALUES = 2_000_000
+"""Most values in a row: each name in a document is some."""
+_DEPTH = 150
 LEFT_OUT = frozenset({"service_instance", "secrets", "audit"})
 """Tables that belong to one service: who runs it, its own secrets, and who administered it."""
 TABLES = {table.name: table for table in Base.metadata.sorted_tables if table.name not in LEFT_OUT}
@@ -31,7 +36,16 @@ TABLES = {table.name: table for table in Base.metadata.sorted_tables if table.na
 
 
 class BackupFault(InvalidRequest):
-    """A file that is no whole backup of this schema."""
+    """A file that is no whole backup, or of a schema that is not there."""
+
+
+class BackupRow(NamedTuple):
+    """A row, the number of its line, and how long that is."""
+
+    line: int
+    table: Table
+    cells: dict[str, Any]
+    size: int
 
 
 def write_row(row: Sequence[Any]) -> bytes:
@@ -49,74 +63,84 @@ def head_line(made_at: datetime) -> dict[str, Any]:
     return {"backup": "dragoman", "version": VERSION, "schema": HEAD, "made_at": made_at.isoformat()}
 
 
-def check_backup(parts: Iterable[bytes]) -> dict[str, int]:
-    """Read a whole backup, and look whether it is what was written; returns the rows of each table.
+def read_schema(parts: Iterable[bytes]) -> str:
+    """The schema of a backup, as its first line has it.
 
     Raises:
-        BackupFault: it is cut, damaged, of another schema, or none.
+        BackupFault: the file is none, or of another form.
         StreamFault: it cannot be unpacked.
     """
-    digest, counts, columns, table = hashlib.sha256(), dict[str, int](), 0, ""
-    source = lines(parts, LINE_BYTES)
-    first = next(source, None)
-    head = _parse(first)
-    if first is None or not isinstance(head, dict) or head.get("backup") != "dragoman":
+    first = next(lines(parts, LINE_BYTES), None)
+    head = None if first is None else _parse(first)
+    if not isinstance(head, dict) or head.get("backup") != "dragoman" or not isinstance(head.get("schema"), str):
         raise BackupFault("the file is no backup of Dragoman")
-    if head != {**head, "version": VERSION, "schema": HEAD}:
+    if head.get("version") != VERSION:
         raise BackupFault(
-            f"the backup is of schema {head.get('schema')!r}, and this version of Dragoman has {HEAD!r}: restore it"
-            " with the version that made it; that database is migrated when this version opens it"
+            f"the backup is of version {str(head.get('version'))[:100]!r}, and this Dragoman reads {VERSION}"
         )
-    digest.update((first.content or b"") + b"\n")
+    return str(head["schema"])
+
+
+def read_rows(parts: Iterable[bytes], tables: Mapping[str, Table]) -> Iterator[BackupRow]:
+    """The rows of a backup whose schema has these ``tables``, each cell as its column takes it.
+
+    Raises (while iterating):
+        BackupFault: it is cut or damaged, or a cell is not of the type of its column; known at its end, at the latest.
+        StreamFault: it cannot be unpacked.
+    """
+    digest, count = hashlib.sha256(), 0
+    table: Table | None = None
+    readers: list[tuple[str, Reader]] = []
+    source = lines(parts, LINE_BYTES)
     for line in source:
-        content = line.content or b""
         entry = _parse(line)
+        content = line.content or b""
         if isinstance(entry, dict) and "sha256" in entry:
-            if entry != {"rows": sum(counts.values()), "sha256": digest.hexdigest()} or next(source, None) is not None:
+            if entry != {"rows": count, "sha256": digest.hexdigest()} or next(source, None) is not None:
                 raise BackupFault("the backup is damaged: its checksum does not agree")
-            return counts
-        digest.update(content + b"\n")
-        if isinstance(entry, dict):
-            table, columns = _read_table(entry)
-            counts[table] = 0
-        elif not isinstance(entry, list) or not table or len(entry) != columns:
+            return
+        digest.update(content)
+        digest.update(b"\n")
+        if isinstance(entry, dict) and "backup" not in entry:
+            table = _find_table(entry, tables, line.line_number)
+            readers = [(name, make_reader(table.columns[name])) for name in entry["columns"]]
+        elif isinstance(entry, list) and table is not None and len(entry) == len(readers):
+            yield BackupRow(line.line_number, table, _read_cells(line, table, readers, entry), len(content))
+            count += 1
+        elif line.line_number > 1:
             raise BackupFault(f"the backup is damaged: line {line.line_number} is no row")
-        else:
-            counts[table] += 1
     raise BackupFault("the backup is cut: it has no end")
 
 
-def _parse(line: Any) -> Any:
+def _parse(line: Line) -> Any:
+    if line.content is None:
+        raise BackupFault(f"the backup is damaged: line {line.line_number} is longer than {LINE_BYTES} bytes")
     try:
-        return json.loads(line.content or b"") if line is not None else None
-    except (ValueError, RecursionError) as fault:
-        raise BackupFault(f"the backup is damaged, or the file is none: line {line.line_number} is no JSON") from fault
+        return parse(line.content, _DEPTH, _VALUES)
+    except ServiceError as fault:
+        raise BackupFault(f"the backup is damaged, or the file is none: line {line.line_number}: {fault}") from fault
 
 
-def _read_table(entry: dict[str, Any]) -> tuple[str, int]:
-    table = TABLES.get(str(entry.get("table")))
-    columns = entry.get("columns")
-    if table is None or columns != [column.name for column in table.columns]:
-        raise BackupFault(f"the backup is damaged: it has a table {str(entry.get('table'))[:100]!r} of other columns")
-    return table.name, len(columns)
+def _find_table(entry: dict[str, Any], tables: Mapping[str, Table], line: int) -> Table:
+    named = str(entry.get("table"))
+    table, columns = tables.get(named), entry.get("columns")
+    if table is None:
+        raise BackupFault(f"the backup is damaged: line {line}: there is no table {named[:100]!r} in its schema")
+    names = sorted(column.name for column in table.columns)
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns) or sorted(columns) != names:
+        raise BackupFault(f"the backup is damaged: line {line}: the table {named} has the columns {', '.join(names)}")
+    return table
 
 
-def read_rows(parts: Iterable[bytes]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """The rows of a backup that is checked, each with its table."""
-    table: Table | None = None
-    readers: list[tuple[str, Any]] = []
-    for line in lines(parts, LINE_BYTES):
-        entry = json.loads(line.content or b"")
-        if isinstance(entry, list) and table is not None:
-            yield table, {name: read(cell) for (name, read), cell in zip(readers, entry, strict=True)}
-        elif "table" in entry:
-            table = TABLES[entry["table"]]
-            readers = [(column.name, _reader(column.type)) for column in table.columns]
-
-
-def _reader(kind: Any) -> Any:
-    if isinstance(kind, LargeBinary):
-        return lambda cell: None if cell is None else b64decode(cell)
-    if isinstance(kind, Instant):
-        return lambda cell: None if cell is None else datetime.fromisoformat(cell)
-    return lambda cell: cell
+def _read_cells(
+    line: Line, table: Table, readers: Sequence[tuple[str, Reader]], entry: Sequence[Any]
+) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for (name, read), cell in zip(readers, entry, strict=True):
+        try:
+            cells[name] = read(cell)
+        except (ValueError, OverflowError) as fault:
+            raise BackupFault(
+                f"line {line.line_number}: table {table.name}, column {name}: {fault}; nothing was restored"
+            ) from fault
+    return cells

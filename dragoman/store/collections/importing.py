@@ -62,6 +62,8 @@ class ImportForm:
     mapping: FieldMapping = field(default_factory=FieldMapping)
     fingerprint_field: str | None = None
     """What of the metadata gets a mark that near copies of a text share."""
+    encoding: str | None = None
+    """Of its text; None: UTF-8."""
 
 
 @dataclass(slots=True)
@@ -166,7 +168,7 @@ class DocumentImport:
         self._whole = whole = form.format == WHOLE
         batch = _Batch()
         try:
-            for row in read_rows(plain, form.format, form.mapping, self._row_limits()):
+            for row in read_rows(plain, form.format, form.mapping, self._row_limits(), form.encoding):
                 self._take(row, batch, form)
                 self._reached = batch.last_line = row.line
                 if not whole and (len(batch.documents) >= BATCH_LINES or batch.size >= BATCH_BYTES):
@@ -187,6 +189,7 @@ class DocumentImport:
             requests.body_values,
             requests.body_depth,
             uploads.decompressed_bytes,
+            uploads.decompression_ratio,
             self._settings.store.data_dir,
         )
 

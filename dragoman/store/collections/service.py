@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -321,7 +322,7 @@ class Collections:
     def _list(self, name: str, filter: FilterFields | None) -> DocumentList:
         row = self._row(name)
         keys = None if filter is None else self._select(row, read_filter(filter))
-        return DocumentList(self._store, row, keys)
+        return DocumentList(self._store, row, keys, "" if filter is None else json.dumps(filter, sort_keys=True))
 
     def _select(self, row: Collection, filter: Filter) -> NDArray[np.int64]:
         """The keys of a collection's documents that a filter leaves, as its index has them."""

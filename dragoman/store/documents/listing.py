@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,17 +56,23 @@ class DocumentList:
     What is changed meanwhile is given as it was or as it is; no document is left out or given twice.
     """
 
-    def __init__(self, store: Store, collection: Collection, keys: NDArray[np.int64] | None = None) -> None:
-        """``keys``, in ascending order, are those of the documents that it has; None: all of the collection."""
+    def __init__(
+        self, store: Store, collection: Collection, keys: NDArray[np.int64] | None = None, filter: str = ""
+    ) -> None:
+        """``keys``, in ascending order, are those of the documents that it has; None: all of the collection.
+
+        Cursors are good for lists of the same ``filter`` alone.
+        """
         self._store = store
         self._collection = collection
         self._keys = keys
+        self._mark = f"{collection.uid[:8]}.{crc32(filter.encode(errors='surrogatepass')):x}"
 
     def page(self, limit: int, cursor: str | None = None, *, texts: bool = True) -> DocumentPage:
         """At most ``limit`` documents after a cursor; without ``texts``, theirs are empty.
 
         Raises:
-            InvalidRequest: the cursor is not one of this collection.
+            InvalidRequest: the cursor is not one of this collection and this filter.
         """
         last = 0 if cursor is None else self._position(cursor)
         documents: list[DocumentInfo] = []
@@ -123,16 +130,16 @@ class DocumentList:
             yield from session.execute(statement.where(chosen))
 
     def _cursor(self, key: int) -> str:
-        return base64.urlsafe_b64encode(f"{self._collection.uid[:8]}.{key}".encode()).decode().rstrip("=")
+        return base64.urlsafe_b64encode(f"{self._mark}.{key}".encode()).decode().rstrip("=")
 
     def _position(self, cursor: str) -> int:
         try:
             text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True).decode("ascii")
         except (ValueError, binascii.Error):
             text = ""
-        collection, _, key = text.partition(".")
-        if collection != self._collection.uid[:8] or not key.isdecimal() or len(key) > 18:
-            raise InvalidRequest("cursor: is none that a list of this collection gave")
+        mark, _, key = text.rpartition(".")
+        if mark != self._mark or not key.isdecimal() or len(key) > 18:
+            raise InvalidRequest("cursor: is none that a list of this collection with this filter gave")
         return int(key)
 
 

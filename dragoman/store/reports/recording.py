@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
@@ -29,6 +29,8 @@ from dragoman.store.recorded_models import RecordedEvent, RecordedSearch, Record
 
 logger = logging.getLogger("dragoman")
 
+Kind = Literal["search", "qa", "job"]
+KINDS: tuple[Kind, ...] = ("search", "qa", "job")
 QUEUE = 10_000
 """Searches, and events, that wait to be written at most."""
 _BATCH = 1_000
@@ -50,6 +52,7 @@ class SearchMade:
     hits: int
     oov: Mapping[str, Sequence[str]]
     at: datetime
+    kind: Kind = "search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,7 @@ class Recording:
                 "query": self._hide(search.query),
                 "hashed": self.mode == "hashed",
                 "hits": search.hits,
+                "kind": search.kind,
             }
             for search in searches
         ]

@@ -12,7 +12,7 @@ from sqlalchemy import case, exists, func, select
 from dragoman.engine.core.answer import Answer
 from dragoman.store.database import Store
 from dragoman.store.recorded_models import RecordedEvent, RecordedSearch, RecordedWord
-from dragoman.store.reports.recording import Recording
+from dragoman.store.reports.recording import KINDS, Recording
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,8 +25,10 @@ class MissingWord(Answer):
     source: str
     target: str
     searches: int
-    """How many searches had it."""
+    """How many searches had it, of any kind."""
     last_at: datetime
+    kinds: dict[str, int]
+    """How many of them were a ``search``, a question (``qa``), or a line of a ``job``, without kinds of none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,6 +58,8 @@ class UnclickedQuery(Answer):
     without_hits: int
     """How many of its searches had no hit."""
     last_at: datetime
+    kind: str
+    """``search``, or ``qa`` for a question whose passages were searched for."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +71,7 @@ class SearchesReport(Answer):
     since: datetime | None
     """When the oldest search that is recorded was made; null: there is none."""
     searches: int
-    """How many searches are recorded."""
+    """How many searches and questions are recorded; lines of jobs have no reader who could click."""
     without_click: int
     """How many of them nobody clicked after."""
     total: int
@@ -93,7 +97,13 @@ class Reports:
         count = func.count().label("searches")
         by = (word.word, search.hashed, search.language, word.target)
         grouped = (
-            select(*by, count, func.max(search.at).label("last_at"), func.count().over().label("total"))
+            select(
+                *by,
+                count,
+                func.max(search.at).label("last_at"),
+                func.count().over().label("total"),
+                *(func.sum(case((search.kind == kind, 1), else_=0)).label(f"kind_{kind}") for kind in KINDS),
+            )
             .join(search, search.id == word.search_id)
             .group_by(*by)
             .order_by(count.desc(), *by)
@@ -108,6 +118,7 @@ class Reports:
                 target=row.target,
                 searches=row.searches,
                 last_at=row.last_at,
+                kinds={kind: count for kind in KINDS if (count := getattr(row, f"kind_{kind}"))},
             )
             for row in rows
         ]
@@ -124,16 +135,18 @@ class Reports:
         self._recording.flush()
         search, event = RecordedSearch, RecordedEvent
         clicked = exists().where(event.query_id == search.request_id, event.click)
-        counted = select(
+        selected = select(
             search.query,
             search.hashed,
             search.language,
             search.hits,
             search.at,
+            search.kind,
             case((clicked, 0), else_=1).label("no"),
-        ).subquery()
+        )
+        counted = selected.where(search.kind != "job").subquery()
         without = func.sum(counted.c.no).label("without_click")
-        by = (counted.c.query, counted.c.hashed, counted.c.language)
+        by = (counted.c.query, counted.c.hashed, counted.c.language, counted.c.kind)
         grouped = (
             select(
                 *by,
@@ -148,7 +161,7 @@ class Reports:
         unclicked = (
             select(grouped, func.count().over().label("total"))
             .where(grouped.c.without_click > 0)
-            .order_by(grouped.c.without_click.desc(), grouped.c.query, grouped.c.language, grouped.c.hashed)
+            .order_by(grouped.c.without_click.desc(), *(grouped.c[column.name] for column in by))
             .limit(limit)
         )
         rows, since = self._read(unclicked)
@@ -176,4 +189,5 @@ def _to_query(row: Any) -> UnclickedQuery:
         without_click=row.without_click,
         without_hits=row.without_hits,
         last_at=row.last_at,
+        kind=row.kind,
     )

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.priority import background
+from dragoman.engine.read.request import ReadQuery
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
@@ -54,6 +55,30 @@ def test_a_query_goes_by_way_of_english(runtime: Runtime) -> None:
     )
     assert search(runtime, "Haus Zwiebel").translation.oov == {"ru": ["Zwiebel"]}
     assert [hit.id for hit in search(runtime, "Haus", method="smt").hits] == ["house"]
+
+
+def test_glosses_go_the_same_way(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "volcano\tVulkan\nhouse\tHaus\n")
+    unglossed = search(runtime, "Вулкан", gloss=True)
+    assert [hit.gloss for hit in unglossed.hits] == [[]]
+    assert ("gloss", "no table in use translates ru to de: words have no gloss") in [
+        (one.stage, one.reason) for one in unglossed.degraded
+    ]
+    put(runtime, "russian", "en", "ru", "volcano\tвулкан\nhouse\tдом\n")
+    answer = search(runtime, "Haus", gloss=True)
+    assert answer.hits[0].gloss is not None
+    assert [one.translations for one in answer.hits[0].gloss] == [["Haus"]]
+    read = runtime.reading.read(ReadQuery(collection="ru", id="volcano", reader_language="de"), "x")
+    (gloss,) = read.gloss
+    (translation,) = gloss.translations
+    assert (translation.term, translation.probability, translation.table, translation.version) == (
+        "Vulkan",
+        1,
+        "german",
+        1,
+    )
+    assert [(table.name, table.version) for table in translation.by_way_of] == [("russian", 1)]
+    assert read.degraded == []
 
 
 def test_tables_of_the_pair_come_first_and_others_between_are_an_alternative(runtime: Runtime) -> None:

@@ -73,8 +73,17 @@ def test_another_spelling_finds_documents_and_says_so(runtime: Runtime) -> None:
     ]
 
 
-def test_a_word_that_sounds_alike_is_nearer(runtime: Runtime) -> None:
-    assert matches(search(runtime, "volcanno")) == [("v", "sound", "volcanno", "Vulkan", None, None)]
+def test_another_spelling_comes_before_sound(runtime: Runtime) -> None:
+    assert matches(search(runtime, "volcanno")) == [("v", "spelling", "volcanno", "Vulkan", "en_de", 1)]
+    assert matches(search(runtime, "wulcano")) == [("v", "sound", "wulcano", "Vulkan", None, None)]
+
+
+@pytest.mark.parametrize("word", ["policy", "banker", "seconde"])
+def test_frequent_words_are_no_misspellings(runtime: Runtime, word: str) -> None:
+    assert spelling.is_word(word, [])
+    view = runtime.search.snapshot.view("en", "de")
+    assert view is not None
+    assert Spellings("en", "de", runtime.search.snapshot, analysis)(word, view) is None
 
 
 def test_what_is_right_stays_as_it_is(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +103,8 @@ def test_what_is_right_stays_as_it_is(runtime: Runtime, monkeypatch: pytest.Monk
         ("whicj", "it would be a function word"),
         ("volcaxyz", "nothing is that near"),
         ("wolcano", "it begins otherwise"),
-        ("vol", "it is short"),
+        ("asch", "it is short"),
+        ("planed", "a searched document in another language has it"),
         ("the Erupion began", "it is a name"),
     ],
 )

@@ -61,6 +61,15 @@ def test_evidence_of_required_words_is_true(client: httpx.Client, method: str) -
             assert mark["match"] == "identical" or (mark["table"], mark["version"]) in used
 
 
+def test_a_phrase_from_the_title_into_the_text_is_marked_in_both(client: httpx.Client) -> None:
+    options = {"query_language": "de", "collections": ["s_de"], "method": "psq"}
+    (hit,) = ask(client, query="Flugverkehr", must=["Island der Vulkan"], **options).json()["hits"]
+    marks = [(mark["field"], mark["start"], mark["document_term"]) for mark in hit["highlights"]]
+    assert [mark for mark in marks if mark[2] != "Flugverkehr"] == [
+        ("title", 11, "Island"), ("text", 0, "Der"), ("text", 4, "Vulkan"),
+    ]  # fmt: skip
+
+
 def test_pages_orders_and_counts_are_of_what_is_required(client: httpx.Client) -> None:
     answer = ask(client, must=["volcano"], facets=["language"], sort=["-id"], top_k=2).json()
     everything = [hit["id"] for hit in ask(client, must=["volcano"], sort=["-id"]).json()["hits"]]
@@ -83,6 +92,7 @@ def test_pages_orders_and_counts_are_of_what_is_required(client: httpx.Client) -
         ({"must": ["ash"] * 51}, "must"),
         ({"must": ["a " * 33]}, "must[0]"),
         ({"must": ["Tesla"], "untranslated": "error"}, "must[0]: 'Tesla' has no translation into de"),
+        ({"must": ["ash"], "untranslated": "error", "method": "none"}, "must[0]: 'ash' is not translated into de by"),
         ({"query": "+Tesla", "syntax": "simple", "untranslated": "error"}, "query: 'Tesla' has no translation into de"),
         ({"query": "-ash", "syntax": "simple"}, "query"),
         ({"syntax": "lucene"}, "syntax"),

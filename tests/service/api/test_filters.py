@@ -53,6 +53,10 @@ def test_lists_and_exports_are_filtered(client: httpx.Client, filled: str) -> No
             break
         parameters["cursor"] = page["next"]
     assert ids == [str(n) for n in range(20, 30)]
+    other = {**parameters, "filter": json.dumps({"n": {"$gt": 5}})}
+    check_error(client.get(f"{filled}/documents", params=other), 422, "cursor: is none")
+    del other["filter"]
+    check_error(client.get(f"{filled}/documents", params=other), 422, "cursor: is none")
     plain = client.get(f"{filled}/export", params={"filter": json.dumps(LATE)}, headers={"accept-encoding": "identity"})
     assert [json.loads(line)["id"] for line in plain.content.splitlines()] == ids
     with client.stream("GET", f"{filled}/export", params={"filter": json.dumps(LATE)}) as packed:

@@ -65,7 +65,7 @@ def test_all_forms_make_the_same_documents(client: httpx.Client, collection: str
         ("application/json", {}, json.dumps(DOCUMENTS).encode()),
         ("text/csv; charset=utf-8", {}, columns(",")),
         ("text/csv", {}, columns(";")),
-        ("text/tab-separated-values", {}, columns("\t")),
+        ("text/tab-separated-values; charset=UTF-16", {}, columns("\t").decode("utf-8-sig").encode("utf-16")),
         ("", {"format": "csv"}, gzip.compress(columns("|"))),
         ("application/octet-stream", {"format": "json"}, gzip.compress(json.dumps(DOCUMENTS).encode())),
         ("application/vnd.apache.parquet", {}, None),
@@ -78,6 +78,14 @@ def test_all_forms_make_the_same_documents(client: httpx.Client, collection: str
     client.post(f"/v1/collections/{collection}/truncate").raise_for_status()
     assert send(client, collection, TREC, "text/plain", format="trec").json()["accepted"] == 1
     assert stored(client, collection) == [{**expected[0], "metadata": {"year": "2024"}}]
+
+
+def test_formats_and_encodings_that_are_not_there(client: httpx.Client, collection: str) -> None:
+    body = "id,text\n1,Größe\n".encode("latin-1")
+    check_error(send(client, collection, body, "text/csv", format="xls"), 422, "format.*'ndjson', 'json', 'csv'")
+    check_error(send(client, collection, body, "text/csv; charset=rot13"), 415, "charset: 'rot13' is not known")
+    assert send(client, collection, body, 'text/csv; charset="ISO-8859-1"').json()["accepted"] == 1
+    assert stored(client, collection)[0]["text"] == "Größe"
 
 
 def test_bad_rows_are_rejected_with_their_lines(client: httpx.Client, collection: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -10,6 +12,7 @@ import pytest
 from tests.service.api import search_corpus
 from tests.support.errorbody import check_error
 from tests.support.postgresql import DATABASES
+from tests.support.serving import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")]
 
@@ -49,11 +52,35 @@ def test_searches_are_reported_until_somebody_clicks(client: httpx.Client) -> No
     }  # fmt: skip
     for answer in answers:
         event = {"query_id": answer["request_id"], "object_id": "1", "action_name": "item_click", "client_id": "ada"}
-        event["timestamp"] = "2100-01-01T00:00:00Z"
+        event["timestamp"] = datetime.now(UTC).isoformat()
         client.post("/v1/events", json=event).raise_for_status()
     assert report(client, "searches", "query", query) is None
     listed = client.get("/v1/reports/vocabulary", params={"limit": 1}).json()
     assert len(listed["words"]) == 1 <= listed["total"]
+
+
+def test_required_words_count_and_those_of_chosen_tables_do_not(client: httpx.Client) -> None:
+    body = {"query": "volcano", "query_language": "en", "collections": ["s_de"], "method": "psq", "must": ["Qwyzzle"]}
+    client.post("/v1/search", json=body).raise_for_status()
+    chosen = {**body, "query": "volcano Blorptex", "tables": ["s_en_de"]}
+    client.post("/v1/search", json=chosen).raise_for_status()
+    line = {"custom_id": "1", "query": "volcano Qwyzzle", "query_language": "en", "collections": ["s_de"]}
+    job = client.post("/v1/jobs", params={"type": "search"}, content=json.dumps(line), headers=search_corpus.NDJSON)
+    job = job.raise_for_status().json()
+    wait_for(lambda: client.get(f"/v1/jobs/{job['id']}").json()["status"] == "completed")
+    word = report(client, "vocabulary", "word", "qwyzzle")
+    assert word is not None and word["kinds"] == {"search": 1, "job": 1}
+    assert report(client, "vocabulary", "word", "blorptex") is None
+    assert report(client, "searches", "query", "volcano Qwyzzle") is None
+
+
+def test_an_event_may_have_all_that_ubi_has(client: httpx.Client) -> None:
+    attributes = {"object": {"object_id": "s_de/1", "object_id_field": "id"}, "position": {"ordinal": 3}}
+    event = {
+        "query_id": "1", "action_name": "click", "application": "shop", "session_id": "s", "client_id": "c",
+        "user_query": "ash", "message": "m", "message_type": "INFO", "event_attributes": attributes,
+    }  # fmt: skip
+    assert client.post("/v1/events", json=event).json() == {"accepted": 1}
 
 
 @pytest.mark.parametrize(
@@ -66,6 +93,11 @@ def test_searches_are_reported_until_somebody_clicks(client: httpx.Client) -> No
         ({"action_name": "\0"}, "action_name"),
         ({"timestamp": "0001-01-01T00:00:00+14:00"}, "timestamp"),
         ({"timestamp": "yesterday"}, "timestamp"),
+        ({"timestamp": "2199-01-01T00:00:00Z"}, "timestamp"),
+        ({"object_id": None}, "object_id"),
+        ({"object_id": None, "event_attributes": {"object": {"object_id": "a\0"}}}, "object_id"),
+        ({"event_attributes": {"x": "x" * 16_400}}, "event_attributes"),
+        ({"message": "x" * 4_097}, "message"),
         ({"clicks": 1}, "clicks"),
     ],
 )

@@ -20,7 +20,7 @@ TABLE = """volcano\tVulkan\t0.9\t0.8
 volcanic\tvulkanisch\t0.9\t0.8
 eruption\tAusbruch\t0.7\t0.6
 Über-Haus\tHaus\t1\t0.1
-"""
+Łódź\tLodsch\n"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,7 +28,13 @@ def corpus(served: Server) -> Iterator[None]:
     client = served.client
     for name, documents in (
         ("g_news", [{"id": "1", "title": "Vulkan auf Island", "text": "Asche"}, {"id": "2", "text": "ohne"}]),
-        ("g_more", [{"id": "1", "title": "VÚLKANE der Welt", "text": "Asche"}]),
+        (
+            "g_more",
+            [
+                {"id": "1", "title": "VÚLKANE der Welt", "text": "Asche"},
+                {"id": "2", "title": "Đà Nẵng", "text": "ohne"},
+            ],
+        ),
     ):
         client.post("/v1/collections", json={"name": name, "language": "de"}).raise_for_status()
         client.post(f"/v1/collections/{name}/documents", content=ndjson(documents), headers=NDJSON).raise_for_status()
@@ -68,6 +74,8 @@ def test_terms_have_a_translation_and_titles_are_folded(client: httpx.Client) ->
     ]
     assert completions(client, "vulka", language="de")[0] == ("term", "Vulkan", None)
     assert completions(client, "uber") == [("term", "Über-Haus", "Haus")]
+    assert completions(client, "lodz") == completions(client, "Łód") == [("term", "Łódź", "Lodsch")]
+    assert completions(client, "da nang") == completions(client, "Đà") == [("title", "Đà Nẵng", None)]
     assert completions(client, "the Erup") == [("term", "the eruption", "Ausbruch")]
     assert completions(client, "xyz") == completions(client, "...") == []
 
@@ -102,7 +110,8 @@ def test_words_that_no_table_has_are_spelt_otherwise(client: httpx.Client) -> No
     assert spelling("eruptio") == []  # it may be going on
     assert spelling("eruptio ") == ["eruption "]
     assert spelling("volcanoes") == spelling("ashes") == spelling("2020") == []
-    assert spelling("Vulkna", language="de") == ["vulkan"]
+    assert spelling("Vulkna", language="de") == ["Vulkan"]
+    assert spelling("policy ") == []
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,7 @@ def test_words_that_no_table_has_are_spelt_otherwise(client: httpx.Client) -> No
         ({"q": "x", "collections": "nowhere"}, 404, r"collections\[0\]"),
         ({"q": "x", "collections": "g_news," * 101}, 422, "collections"),
         ({"q": "x", "colections": "g_news"}, 422, "colections"),
+        ({"q": "x", "collections": ",,"}, 422, "collections"),
     ],
 )
 def test_what_is_wrong_is_named(client: httpx.Client, parameters: dict[str, str], status: int, field: str) -> None:

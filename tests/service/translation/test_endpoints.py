@@ -35,13 +35,13 @@ def test_one_text_and_several(translating: Server) -> None:
     assert response.status_code == 200
     sentence = {"text": "EIN HAUS", "source": {"start": 0, "end": 8}, "status": "ok", "reasons": []}
     assert response.json() == {"texts": ["EIN HAUS"], "sentences": [[sentence]], "model": "upper"}
-    answer = translate(translating, texts=["eins", "zwei"]).json()
-    assert answer["texts"] == ["EINS", "ZWEI"] and len(answer["sentences"]) == 2
+    answer = translate(translating, texts=["ja", "nein"]).json()
+    assert answer["texts"] == ["JA", "NEIN"] and len(answer["sentences"]) == 2
 
 
 def test_a_translation_that_was_cut_off_is_named(translating: Server) -> None:
-    answer = translate(translating, texts=["eins", "zwei. endless. drei", "vier"]).json()
-    assert answer["texts"] == ["EINS", "ZWEI. ENDLESS. DREI", "VIER"] and answer["truncated"] == [1]
+    answer = translate(translating, texts=["ja", "nein. endless. doch", "wort"]).json()
+    assert answer["texts"] == ["JA", "NEIN. ENDLESS. DOCH", "WORT"] and answer["truncated"] == [1]
     (_, cut, _) = answer["sentences"][1]
     assert (cut["status"], cut["reasons"]) == ("draft", [{"code": "length", "source": None, "text": None}])
 
@@ -51,7 +51,7 @@ def test_a_translation_that_was_cut_off_is_named(translating: Server) -> None:
     [
         ("", ""),
         (" \n ", " \n "),
-        ("Eins. Zwei!\n\nDrei  ", "EINS. ZWEI!\n\nDREI  "),
+        ("Ja. Nein!\n\nDoch  ", "JA. NEIN!\n\nDOCH  "),
         ("  ja. 12. 🙂", "  JA. 12. 🙂"),
         ("wort " * 200, "WORT " * 200),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import signal
 import subprocess
@@ -11,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
+from alembic.config import Config
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select, text, update
 
 from dragoman.engine.core.errors import Conflict
 from dragoman.files.streams import StreamFault
+from dragoman.lexicon.text.beginnings import title_key
 from dragoman.store.backup.backup import restore_backup, write_backup
-from dragoman.store.backup.format import LEFT_OUT, TABLES, BackupFault
+from dragoman.store.backup.format import LEFT_OUT, TABLES, BackupFault, write_row
 from dragoman.store.database import Store, open_store
 from dragoman.store.models import (
     Alias,
@@ -33,6 +37,8 @@ from dragoman.store.models import (
     TableVersion,
     TranslationTable,
 )
+from dragoman.store.recorded_models import RecordedEvent, RecordedSearch, RecordedWord
+from dragoman.store.upgrading import MIGRATIONS
 from tests.support import postgresql
 
 NOW = datetime(2026, 5, 1, 12, 30, 15, 123456, UTC)
@@ -142,7 +148,7 @@ def test_a_backup_goes_into_the_other_kind_of_database_and_back(make: Callable[[
     first, second, third = make("sqlite"), make(kind), make("sqlite")
     fill(first)
     counts = restore_backup(second, write_backup(first))
-    assert counts["documents"] == 3 and counts["table_versions"] == 2
+    assert counts["documents"] == 3 and counts["table_versions"] == 1
     restore_backup(third, write_backup(second))
     assert rows_of(third) == rows_of(second) == kept(rows_of(first))
     with second.write() as session:
@@ -203,10 +209,135 @@ def test_a_damaged_or_cut_backup_changes_nothing(data: Any, tmp_path_factory: py
             assert rows_of(second) == kept(rows_of(first))
 
 
-def test_a_backup_of_another_schema_is_refused(make: Callable[[str], Store]) -> None:
-    line = json.dumps({"backup": "dragoman", "version": 1, "schema": "0001_search"}).encode()
-    with pytest.raises(BackupFault, match=r"schema '0001_search'.*restore it with the version that made it"):
-        restore_backup(make("sqlite"), [line])
+def test_a_backup_of_an_unknown_schema_is_refused(make: Callable[[str], Store]) -> None:
+    for schema in ("0017_later", "heads", "0016"):
+        line = json.dumps({"backup": "dragoman", "version": 1, "schema": schema}).encode()
+        with pytest.raises(BackupFault, match=f"schema '{schema}'.*restore it with the version that made it"):
+            restore_backup(make("sqlite"), [line])
+
+
+def sealed(lines: list[bytes]) -> bytes:
+    """The lines of a backup, with an end that agrees."""
+    body = b"".join(line + b"\n" for line in lines)
+    rows = sum(line.startswith(b"[") for line in lines)
+    return body + json.dumps({"rows": rows, "sha256": hashlib.sha256(body).hexdigest()}).encode()
+
+
+def write_older_backup(store: Store, schema: str) -> bytes:
+    """A backup of a database, which is given an earlier schema before."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with store.write() as session:
+        config.attributes["connection"] = session.connection()
+        command.downgrade(config, schema)
+    lines = [json.dumps({"backup": "dragoman", "version": 1, "schema": schema}).encode()]
+    with store.read() as session:
+        for table in TABLES:
+            columns = [row.name for row in session.execute(text(f"PRAGMA table_info({table})"))]
+            if columns:
+                reflected = [Base.metadata.tables[table].columns[name] for name in columns]
+                lines.append(json.dumps({"table": table, "columns": columns}).encode())
+                lines += [write_row(row) for row in session.execute(select(*reflected))]
+    return sealed(lines)
+
+
+@pytest.mark.parametrize("schema", ["0015_metadata_changes", "0012_shards"])
+def test_a_backup_of_an_earlier_schema_is_migrated(make: Callable[[str], Store], schema: str, tmp_path: Path) -> None:
+    first, second = make("sqlite"), make("sqlite")
+    fill(first)
+    with first.write() as session:  # not in all of these schemas
+        session.execute(delete(DocumentEmbedding))
+        session.execute(delete(Alias))
+        session.execute(update(Collection).values(encoder=None))
+        session.execute(update(Document).values(title_key=title_key("Tïtel", "de")))
+        session.execute(delete(TableEntry).where(TableEntry.version_id == 3))
+        session.execute(delete(TableVersion).where(TableVersion.id == 3))
+    before = rows_of(first)
+    folder = tmp_path / "a folder, 100%?"
+    folder.mkdir()
+    counts = restore_backup(second, [write_older_backup(first, schema)], folder)
+    assert (counts["documents"], counts["collections"], counts["aliases"]) == (3, 1, 0)
+    assert rows_of(second) == before
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "cell", "reason"),
+    [
+        ("documents", "key", "1", "is no integer of 64 bits"),
+        ("documents", "key", 2**63, "is no integer of 64 bits"),
+        ("documents", "generation", True, "is no integer of 64 bits"),
+        ("documents", "deleted", 1, "is neither true nor false"),
+        ("documents", "text", ["x"], "is no text"),
+        ("documents", "text", None, "is null, and may not be"),
+        ("documents", "id", "\0", "holds a NUL character"),
+        ("documents", "title", "\ud800", "holds a lone surrogate"),
+        ("documents", "metadata", [1], "is not of its shape: Input should be a valid dictionary"),
+        ("documents", "metadata", {"a": ["\udc00"]}, "holds a lone surrogate"),
+        ("api_keys", "scopes", ["admin", 1], r"is not of its shape: \[1\]: Input should be a valid string"),
+        ("document_embeddings", "vectors", "§", "is no base64"),
+        ("table_versions", "weight", "1", "is no number"),
+        ("table_versions", "version", 2**31, "is no integer of 32 bits"),
+        ("jobs", "expires_at", "2026-05-01T12:00:00", "is no time with a time zone"),
+        ("jobs", "expires_at", "0001-01-01T00:00:00+14:00", "is no time with a time zone"),
+        ("collections", "uid", "../../elsewhere", "is no 32 hexadecimal digits"),
+    ],
+)
+def test_a_cell_of_another_type_is_refused_with_its_place(
+    filled: bytes, make: Callable[[str], Store], table: str, column: str, cell: Any, reason: str
+) -> None:
+    lines = filled.splitlines()[:-1]
+    columns = [field.name for field in TABLES[table].columns]
+    place = next(place for place, line in enumerate(lines) if line.startswith(f'{{"table": "{table}"'.encode())) + 1
+    row = json.loads(lines[place])
+    row[columns.index(column)] = cell
+    lines[place] = json.dumps(row).encode()
+    store = make("sqlite")
+    with pytest.raises(BackupFault, match=f"line {place + 1}: table {table}, column {column}: .*{reason}"):
+        restore_backup(store, [sealed(lines)])
+    assert not any(rows_of(store).values())
+
+
+def test_rows_that_contradict_each_other_are_refused(filled: bytes, make: Callable[[str], Store]) -> None:
+    lines = filled.splitlines()[:-1]
+    place = next(place for place, line in enumerate(lines) if line.startswith(b'{"table": "documents"')) + 1
+    lines.insert(place, lines[place])
+    store = make("sqlite")
+    reason = f"lines {place + 1} to {place + 4} of the backup cannot be stored in the table documents: UNIQUE"
+    with pytest.raises(BackupFault, match=reason):
+        restore_backup(store, [sealed(lines)])
+    assert not any(rows_of(store).values())
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The lines of a backup."""
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('filled') / 'a.db'}") as store:
+        fill(store)
+        return gzip.decompress(b"".join(write_backup(store)))
+
+
+@pytest.mark.parametrize("kind", postgresql.DATABASES)
+def test_what_was_recorded_stays_beside_what_is_restored(make: Callable[[str], Store], kind: str) -> None:
+    first, second = make("sqlite"), make(kind)
+    fill(first)
+    for store, word in ((first, "here"), (second, "there")):
+        with store.write() as session:
+            searches = [RecordedSearch(request_id=word, language="en", query=word, hashed=False, hits=0) for _ in "12"]
+            session.add_all(searches)
+            session.add(RecordedEvent(query_id=word, object_id="d", action_name="click", click=True))
+            session.flush()
+            session.add(RecordedWord(search_id=searches[1].id, position=0, target="de", word=word))
+    with first.write() as session:
+        session.execute(update(Document).where(Document.key == 2).values(deleted=True))
+    counts = restore_backup(second, write_backup(first))
+    assert (counts["documents"], counts["recorded_searches"], counts["recorded_events"]) == (2, 2, 1)
+    with second.read() as session:
+        joined = select(RecordedSearch.query, RecordedWord.word).join(
+            RecordedWord, RecordedWord.search_id == RecordedSearch.id
+        )
+        assert sorted(session.execute(joined).all()) == [("here", "here"), ("there", "there")]
+        assert sorted(session.scalars(select(RecordedEvent.query_id))) == ["here", "there"]
 
 
 @pytest.mark.kill

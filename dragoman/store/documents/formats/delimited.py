@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.lexicon.formats.detection import separators
@@ -20,18 +20,24 @@ _SEPARATORS = ",;\t|"
 
 
 def read_delimited(
-    head: bytes, parts: Iterable[bytes], separator: str | None, mapping: FieldMapping, limits: RowLimits
+    head: bytes,
+    parts: Iterable[bytes],
+    separator: str | None,
+    mapping: FieldMapping,
+    limits: RowLimits,
+    encoding_name: str = "UTF-8",
 ) -> Iterator[Row]:
     """The rows of a table that begins with ``head``; without ``separator`` the header shows it.
 
-    A row with another number of cells than the header is rejected, but for empty ones at its end. In TSV a cell with
-    tabs and further lines is as well: the quote that begins it mostly is a character.
+    A row with another number of cells than the header is rejected, but for empty ones at its end. In TSV a cell that
+    takes in whole rows is as well: the quote that begins it mostly is a character. Faults name the encoding as
+    ``encoding_name``, in which the table was sent.
 
     Raises (while iterating):
         InvalidRequest: it is no text, or its header lacks a column.
     """
     tabs = separator == "\t"
-    encoding = _UTF16.get(head[:2], Encoding("UTF-8", "utf-8"))
+    encoding = _UTF16.get(head[:2], Encoding(encoding_name, "utf-8"))
     table_limits = Limits(line_bytes=limits.row_bytes, record_lines=limits.row_bytes)
     csv.field_size_limit(max(csv.field_size_limit(), limits.row_bytes))
     try:
@@ -45,7 +51,8 @@ def read_delimited(
             raise InvalidRequest(f"the header: {first.reason}")
         separator = separator or _detect_separator(first[1], mapping)
         cut = records(chain([first], numbered), separator, table_limits)
-        header = next(islice(cut, 1))
+        if (header := next(cut, None)) is None:
+            return
         if isinstance(header, Rejection):
             raise InvalidRequest(f"the header: {header.reason}")
         columns = _name_columns(header, mapping)
@@ -88,8 +95,13 @@ def _read_row(record: Record | Rejection, columns: list[str], limits: RowLimits,
     if isinstance(record, Rejection):
         return Row(record.line, None, record.reason)
     cells = record.cells
-    if tabs and any("\t" in cell and "\n" in cell for cell in cells):
-        return Row(record.line, None, "a quote begins a cell that would take in tabs and further lines")
+    if tabs and any("\n" in cell and _takes_rows(cell, place, cells, columns) for place, cell in enumerate(cells)):
+        return Row(record.line, None, "a quote begins a cell that would take in further rows")
     if len(cells) < len(columns) or any(cells[len(columns) :]):
         return Row(record.line, None, f"has {len(cells)} cells, and the header {len(columns)}")
     return write_row(record.line, dict(zip(columns, cells, strict=False)), limits)
+
+
+def _takes_rows(cell: str, place: int, cells: list[str], columns: list[str]) -> bool:
+    """Whether the lines of a cell, with the cells before and after it, would be rows by themselves."""
+    return "\t" in cell or (place + 1 >= len(columns) and len(cells) - place >= len(columns))

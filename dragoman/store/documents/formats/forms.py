@@ -16,6 +16,7 @@ from dragoman.files.streams import BOM
 _HEAD = 64 * 1024
 _MAGIC = {
     b"PK\x03\x04": "a ZIP archive or a spreadsheet",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old spreadsheet or Word document",
     b"PAR1": "a Parquet file",
     b"%PDF-": "a PDF document",
     b"\xff\xfe": "UTF-16 text",

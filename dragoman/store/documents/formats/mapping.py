@@ -85,6 +85,10 @@ class FieldMapping:
                     f" say which it is with map={needed}=COLUMN"
                 )
 
+    def list_used(self, columns: Collection[str]) -> list[str]:
+        """The columns of a table that are not left out."""
+        return [column for column in columns if self._find_target(column, columns, True).path != _LEFT_OUT]
+
     def apply(self, fields: Mapping[str, Any], table: bool = False) -> dict[str, Any]:
         """The fields of a document, to be validated; of a ``table``, other columns are metadata.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dragoman.engine.core.errors import InvalidRequest, TooLarge
 from dragoman.files.streams import BOM, lines
 from dragoman.installation import needed_for
+from dragoman.store.documents.formats.charset import decode_as_utf8
 from dragoman.store.documents.formats.delimited import read_delimited
 from dragoman.store.documents.formats.forms import binary_form, other_form, peek
 from dragoman.store.documents.formats.mapping import FieldMapping
@@ -21,24 +22,40 @@ WHOLE = "json"
 """The format that is imported or refused whole."""
 
 
-def read_rows(parts: Iterable[bytes], format: str, mapping: FieldMapping, limits: RowLimits) -> Iterator[Row]:
-    """The rows of an unpacked body of one of :data:`FORMATS`.
+def check_format(format: str) -> None:
+    """
+    Raises:
+        InvalidRequest: there is no such format.
+    """
+    if format not in FORMATS:
+        raise InvalidRequest(f"format: there is no {format[:100]!r}; there are {', '.join(FORMATS)}")
+
+
+def read_rows(
+    parts: Iterable[bytes], format: str, mapping: FieldMapping, limits: RowLimits, encoding: str | None = None
+) -> Iterator[Row]:
+    """The rows of an unpacked body of one of :data:`FORMATS`; ``encoding`` is that of its text, UTF-8 if it is None.
 
     Raises (while iterating):
-        InvalidRequest: it is evidently of another format, or cannot be read to its end.
+        InvalidRequest: it is evidently of another format, or cannot be read to its end, or there is no such format.
+        UnsupportedMedia: there is no such encoding.
         TooLarge: a JSON array is too large to be imported whole.
         UnsupportedMedia: what reads the format is not installed.
     """
-    head, parts = peek(parts)
+    check_format(format)
     if format == "parquet":
         yield from read_parquet(parts, mapping, limits)
         return
+    if encoding is not None:
+        parts = decode_as_utf8(parts, encoding)
+    head, parts = peek(parts)
     form = other_form(head) if format == "ndjson" else binary_form(head, utf16=format in TABLES)
     if form is not None:
         expected = "one JSON object per line" if format == "ndjson" else f"the format {format}"
         raise InvalidRequest(f"the body is {form}: send {expected}, or name its format, one of {', '.join(FORMATS)}")
     if format in TABLES:
-        yield from read_delimited(head, parts, "\t" if format == "tsv" else None, mapping, limits)
+        separator = "\t" if format == "tsv" else None
+        yield from read_delimited(head, parts, separator, mapping, limits, encoding or "UTF-8")
     elif format == "trec":
         yield from read_trec(parts, limits)
     elif format == WHOLE:

@@ -35,6 +35,7 @@ class RowLimits:
     """Values of a JSON array."""
     depth: int = 64
     unpacked_bytes: int = 16 * GIB
+    unpacked_ratio: int = 200
     folder: Path | None = None
     """Where a Parquet file is kept while it is read; None: where temporary files are."""
 

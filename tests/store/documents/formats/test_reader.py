@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import InvalidRequest, TooLarge, UnsupportedMedia
@@ -21,10 +21,12 @@ from dragoman.store.line import LineRejected
 CELLS = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from('",;\t|\n#'), min_size=1, max_size=30)
 
 
-def read(body: bytes, format: str, map: str | None = None, **limits: Any) -> list[tuple[int, Any]]:
+def read(
+    body: bytes, format: str, map: str | None = None, *, encoding: str | None = None, **limits: Any
+) -> list[tuple[int, Any]]:
     """Each row's line, and its document without what is None, or the reason why it is none."""
     mapping, read_documents = FieldMapping(map), []
-    for row in read_rows(iter([body[:7], body[7:]]), format, mapping, RowLimits(**limits)):
+    for row in read_rows(iter([body[:7], body[7:]]), format, mapping, RowLimits(**limits), encoding):
         try:
             if row.content is None:
                 raise LineRejected(row.reason)
@@ -67,6 +69,7 @@ def _without_white_lines(documents):
 
 
 @given(st.binary(max_size=300), st.sampled_from(["csv", "tsv", "trec", "json", "ndjson"]))
+@example(b"\x1c", "tsv")  # white space of text that is none of bytes
 def test_any_bytes_are_read_or_refused(body, format):
     try:
         read(b"id,text\n" + body if format == "csv" else body, format)
@@ -141,6 +144,39 @@ def test_quotes_spread_over_lines_and_never_end():
         (2, "not CSV: unexpected end of data"),
         (3, {"id": "2", "text": "two"}),
     ]
+
+
+def test_a_quote_of_tsv_takes_in_no_whole_rows():
+    reason = "a quote begins a cell that would take in further rows"
+    assert read(b'id\ttext\n1\t"a\n2"\t\n3\tb\n', "tsv") == [(2, reason), (4, {"id": "3", "text": "b"})]
+    assert read(b'id\ttext\n1\t"a\n2\tb"\n', "tsv") == [(2, reason)]
+    written = b'id\ttext\ttitle\n1\t"a\nb"\tT\n'
+    assert read(written, "tsv") == [(2, {"id": "1", "text": "a\nb", "title": "T"})]
+
+
+@given(st.sampled_from(["utf-16", "utf-16-be", "latin-1", "windows-1252", "shift_jis", "gb18030", "iso-2022-jp"]))
+def test_the_encoding_that_is_named(encoding):
+    text = "日本語" if encoding in ("shift_jis", "gb18030", "iso-2022-jp") else "Größe"
+    body = f"id,text\n1,{text}\n".encode(encoding)
+    assert read(body, "csv", encoding=encoding) == [(2, {"id": "1", "text": text})]
+
+
+def test_what_is_not_of_the_encoding_that_is_named():
+    assert read(b"id,text\n1,a\n2,\x81\xff\n", "csv", encoding="shift_jis") == [
+        (2, {"id": "1", "text": "a"}),
+        (3, "not valid shift_jis"),
+    ]
+    assert read('{"id": "1", "text": "ö"}'.encode("latin-1"), "ndjson", encoding="iso-8859-1")[0][1]["text"] == "ö"
+    for name in ("rot13", "utf-9"):
+        with pytest.raises(UnsupportedMedia, match=f"charset: '{name}' is not known"):
+            read(b"id,text\n", "csv", encoding=name)
+
+
+def test_a_format_that_is_not_there():
+    with pytest.raises(
+        InvalidRequest, match="format: there is no 'xls'; there are ndjson, json, csv, tsv, parquet, trec"
+    ):
+        read(b'{"id": "1", "text": "a"}', "xls")
 
 
 def test_long_cells_and_too_many_columns():
@@ -232,3 +268,69 @@ def test_parquet_needs_a_package_or_keeps_types(tmp_path: Path):
         if cut:
             with pytest.raises(InvalidRequest, match="cannot be read as Parquet"):
                 read(body[:cut], "parquet")
+
+
+def written(rows: dict[str, Any], **options: Any) -> bytes:
+    """The bytes of a Parquet file with these columns, and an id and a text for each row."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    count = len(next(iter(rows.values())))
+    file = io.BytesIO()
+    columns = {"id": [str(row) for row in range(count)], "text": ["t"] * count, **rows}
+    parquet.write_table(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+def test_values_of_parquet_that_cannot_be_converted_reject_their_rows():
+    pa = pytest.importorskip("pyarrow")
+    pairs = pa.map_(pa.string(), pa.float32())
+    columns = {
+        "at": pa.array([1, 10**18, 1, 1], pa.timestamp("us")),
+        "on": pa.array([1, 1, 10**7, 1], pa.date32()),
+        "pairs": pa.array([[("a", 0.1)], [], [], [("a", 1), ("a", 2)]], pairs),
+    }
+    metadata = {"at": "1970-01-01T00:00:00.000001", "on": "1970-01-02", "pairs": {"a": 0.1}}
+    assert read(written(columns), "parquet") == [
+        (1, {"id": "0", "text": "t", "metadata": metadata}),
+        (2, "at: is no time of the years 1 to 9999"),
+        (3, "on: is no time of the years 1 to 9999"),
+        (4, "pairs: a map has a key twice"),
+    ]
+    assert [line for line, _ in read(written(columns), "parquet", "-=at,-=on,-=pairs")] == [1, 2, 3, 4]
+    assert all(isinstance(row, dict) for _, row in read(written(columns), "parquet", "-=at,-=on,-=pairs"))
+    zoned = written({"at": pa.array([1], pa.timestamp("us", "Mars/Base"))})
+    with pytest.raises(InvalidRequest, match="column 'at' has times of the zone 'Mars/Base', which is unknown"):
+        read(zoned, "parquet")
+    assert read(zoned, "parquet", "-=at") == [(1, {"id": "0", "text": "t"})]
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=3))
+def test_numbers_of_32_bits_are_the_shortest_that_are_the_same(numbers):
+    pa = pytest.importorskip("pyarrow")
+    import numpy as np
+
+    (row,) = read(written({"n": pa.array([numbers], pa.list_(pa.float32()))}), "parquet")
+    stored = row[1]["metadata"]["n"]
+    assert [np.float32(number) for number in stored] == [np.float32(number) for number in numbers]
+    assert [repr(number) for number in stored] == [repr(float(str(np.float32(number)))) for number in numbers]
+
+
+def test_a_parquet_file_with_a_changed_byte_is_damaged():
+    pytest.importorskip("pyarrow")
+    plain = {"compression": "none", "use_dictionary": False, "write_statistics": False, "write_page_checksum": True}
+    body = written({"word": ["abcdefgh"]}, **plain)
+    place = body.index(b"abcdefgh")
+    with pytest.raises(InvalidRequest, match="damaged"):
+        read(body[:place] + b"X" + body[place + 1 :], "parquet")
+
+
+def test_a_small_parquet_file_does_not_become_large():
+    pa = pytest.importorskip("pyarrow")
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 50, pa.int32()), ["x" * 1_000_000])
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "store_schema": False}
+    rows = read(written({"long": text}, **options), "parquet", row_bytes=100_000)
+    assert rows == [(line, "the row is longer than 100000 bytes") for line in range(1, 51)]
+    many = written({f"c{place}": text for place in range(20)}, **options)
+    with pytest.raises(InvalidRequest, match="more than 200 times its size"):
+        read(many, "parquet")

@@ -141,17 +141,22 @@ final class Query {
       int size = field.lengths[segment].length;
       for (int first = receiver.next(segment, 0); first < size; first = receiver.next(segment, window.end)) {
         window.move(segment, first, Math.min(first + Window.SIZE, size));
-        for (int i = 0; i < groups.length; i++) {
-          if (cursors[i].length == 0) continue;
-          add(groups[i], cursors[i], window);
-          receiver.group(i, window);
-          window.endGroup(groups[i].weight);
-        }
-        receiver.totals(window);
-        window.clear();
+        score(cursors, window, receiver);
       }
     }
     window.giveBack();
+  }
+
+  /** Scores one window. A method of its own: within the loop over windows, Java compiles it to code a quarter slower. */
+  private void score(Cursor[][] cursors, Window window, Receiver receiver) throws IOException {
+    for (int i = 0; i < groups.length; i++) {
+      if (cursors[i].length == 0) continue;
+      add(groups[i], cursors[i], window);
+      receiver.group(i, window);
+      window.endGroup(groups[i].weight);
+    }
+    receiver.totals(window);
+    window.clear();
   }
 
   private Cursor[][] cursors(int segment) throws IOException {
