@@ -25,7 +25,7 @@ def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
     body = response.json()
     assert set(body) == {
         "request_id", "query", "method", "rerank", "hits", "translation", "suggestions", "degraded", "truncated",
-        "timings_ms", "total", "next",
+        "timings_ms", "total", "next", "found",
     }  # fmt: skip
     assert body["method"] == "psq"
     assert body["request_id"] == response.headers["x-request-id"] == "my-id"
@@ -35,7 +35,7 @@ def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
     (hit,) = body["hits"]
     assert set(hit) == {
         "rank", "id", "collection", "language", "score", "scores", "title", "snippet", "snippet_start", "highlights",
-        "metadata",
+        "metadata", "relevance", "weak",
     }  # fmt: skip
     assert (hit["rank"], hit["id"], hit["collection"], hit["language"]) == (1, "vulkan", "s_de", "de")
     assert hit["title"] == "Asche über Island"
