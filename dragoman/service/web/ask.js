@@ -21,10 +21,6 @@ import { createTranslation } from "./translations.js";
 const RELIABILITY = "Sure only where a sentence says the same, or differs in a number, date or name alone." +
   " Else one label in five may be wrong: read the sentence.";
 
-/** What a user may rely on. */
-const RELIABILITY = "Sure only where a sentence says the same, or differs in a number, date or name alone." +
-  " Else one label in five may be wrong: read the sentence.";
-
 /** Offer answers and judgements only where the service has a reader, and say elsewhere how to get one. */
 export async function offerAnswers() {
   const { model, statements, advice } = await fetchJson("/v1/qa").catch(() => ({ model: null, statements: null }));
@@ -162,7 +158,7 @@ function createAnswer(answer, queryLanguage) {
   const badges = document
     ? [createLanguageBadge(languageName(language)), createBadge(document.collection), createBadge(document.id)]
     : [];
-  const shown = { language, highlights: [createHighlight(answer)], gloss: byId("gloss").checked ? gloss : undefined };
+  const shown = { language, highlights: [createHighlight(answer)], gloss };
   return createElement(
     "article",
     { className: "card answer" },
