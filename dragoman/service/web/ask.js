@@ -158,7 +158,7 @@ function createAnswer(answer, queryLanguage) {
   const badges = document
     ? [createLanguageBadge(languageName(language)), createBadge(document.collection), createBadge(document.id)]
     : [];
-  const shown = { language, highlights: [createHighlight(answer)], gloss };
+  const shown = { language, highlights: [createHighlight(answer)], gloss: byId("gloss").checked ? gloss : undefined };
   return createElement(
     "article",
     { className: "card answer" },
