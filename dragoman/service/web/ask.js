@@ -95,6 +95,7 @@ function describeLabel(label, probability) {
 /** The sentence that decides. */
 function createEvidence({ text, start, document, gloss }, queryLanguage) {
   const language = document ? document.language : "";
+  const shown = { language, highlights: [], gloss: byId("gloss").checked ? gloss : undefined };
   const badges = document
     ? [createLanguageBadge(languageName(language)), createBadge(document.collection), createBadge(document.id)]
     : [];
@@ -105,7 +106,7 @@ function createEvidence({ text, start, document, gloss }, queryLanguage) {
     createElement(
       "p",
       { className: "text", dir: "auto", lang: language },
-      ...createText({ language, highlights: [], gloss }, "text", text, start, queryLanguage),
+      ...createText(shown, "text", text, start, queryLanguage),
     ),
   );
 }
