@@ -18,7 +18,7 @@ from dragoman.engine.models.loading import LOADERS
 from dragoman.engine.models.reading import FindAnswers, JudgeStatement, ReadText
 from dragoman.engine.models.scoring import ScoreRequest, SpannedText
 from dragoman.engine.models.tagging import TagTexts
-from dragoman.engine.models.tasks import Embed, Encode, Load, Score
+from dragoman.engine.models.tasks import Embed, EmbedText, Encode, Load, Score
 from dragoman.engine.models.translating import Translate
 from dragoman.ranking.attention import Links
 from dragoman.service.remote.tasks import Asked, FindWindow, ReadTexts, Window
@@ -31,7 +31,8 @@ _MAX_WEIGHT = 1_000_000
 _TAGGERS = ("ner", "pos")
 _READERS = ("reader", "statement_reader")
 _MOST_PHRASES = 100
-_KINDS = get_args(PhraseKind)
+_PHRASE_KINDS = get_args(PhraseKind)
+_TEXT_KINDS = ("query", "passage")
 _BRIDGES = ("reasoner", "translator")
 
 
@@ -72,6 +73,8 @@ def _is_task(task: Any) -> bool:
         return task.model in LOADERS
     if isinstance(task, Translate):
         return isinstance(task.source, str) and isinstance(task.target, str)
+    if isinstance(task, EmbedText):
+        return task.kind in _TEXT_KINDS
     if isinstance(task, Encode | Embed):
         return isinstance(task.long if isinstance(task, Encode) else task.states, bool)
     return True
@@ -180,7 +183,7 @@ def _check_sentence(sentence: Any, place: str) -> None:
 def _check_phrases(phrases: Any, place: str) -> None:
     _check(isinstance(phrases, tuple) and len(phrases) <= _MOST_PHRASES, f"{place}: not a tuple of phrases")
     for phrase in phrases:
-        _check(isinstance(phrase, Phrase) and phrase.kind in _KINDS, f"{place}: not phrases")
+        _check(isinstance(phrase, Phrase) and phrase.kind in _PHRASE_KINDS, f"{place}: not phrases")
         _check(isinstance(phrase.forms, tuple) and 0 < len(phrase.forms) <= _MOST_PHRASES, f"{place}: not phrases")
         for form in phrase.forms:
             _check_text(form, place)
@@ -198,6 +201,7 @@ _CONTENTS: dict[type, Callable[[Any, str], None]] = {
     Translate: _check_sentence,
     Load: _check_text,
     Embed: _check_passage,
+    EmbedText: _check_text,
     Score: _check_score,
     Generate: _check_prompt,
     ReadTexts: _check_reading,
