@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.engine.core.errors import Forbidden, TooManyRequests, Unauthorized
+from dragoman.engine.core.key_limits import limited_to
 from dragoman.engine.observability.refusals import report_refusal
 from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access, Caller
@@ -58,6 +59,10 @@ _NEEDED = {
     METRICS: (SCOPES, SCOPES),
 }
 """By path prefix: the scopes that allow reading, and the scopes that allow anything else. One scope is enough."""
+
+
+_OF_ALL = ("/v1/keys", "/v1/audit", "/v1/backup", "/v1/reports")
+"""Paths about all that the service holds, which a limited key may not use."""
 
 
 def is_open(path: str) -> bool:
@@ -121,7 +126,8 @@ class Authentication:
             return
         try:
             _check_scope(caller, scope["method"], scope["path"])
-            await self.app(scope, receive, send)
+            with limited_to(caller.limits):
+                await self.app(scope, receive, send)
         finally:
             caller.meter.leave()
 
@@ -147,3 +153,5 @@ def _check_scope(caller: Caller, method: str, path: str) -> None:
     needed = needed_scopes(method, path)
     if needed is not None and not set(needed) & set(caller.scopes):
         raise Forbidden(f"the API key needs the scope {' or '.join(needed)} for this")
+    if caller.limits is not None and (path == METRICS or path.startswith(_OF_ALL)):
+        raise Forbidden("the API key is limited to some collections or tables, and this is about all of them")
