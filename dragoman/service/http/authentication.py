@@ -15,7 +15,7 @@ from dragoman.engine.observability.refusals import report_refusal
 from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.access.keys import SCOPES, claimed_id
-from dragoman.service.http.bodies import bearer
+from dragoman.service.http.bodies import bearer, sent_key
 from dragoman.service.http.errors import error_response
 from dragoman.service.http.same_site import READING, check_same_site
 from dragoman.service.http.visitors import Visitors
@@ -84,6 +84,7 @@ class Authentication:
         self.app = app
         self._metrics_open = settings.access.metrics_open
         self._allowed_hosts = settings.access.host_names
+        self._origins = settings.access.origins
         self._probes = Visitors(settings.access.open_requests_per_second, settings.access.open_burst, "requests")
         self._open = Visitors(settings.access.open_requests_per_second, settings.access.open_burst, "requests")
         self._failed = Visitors(
@@ -116,9 +117,9 @@ class Authentication:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         access: Access = scope["app"].state.access
-        caller = await access.caller(bearer(scope))
+        caller = await access.caller(sent_key(scope))
         if caller.key_id is None:  # a page of another site has no key, so only an open service needs this
-            check_same_site(scope, self._allowed_hosts)
+            check_same_site(scope, self._allowed_hosts, self._origins)
         scope["state"] |= {"caller": caller, "key_id": caller.key_id}
         wait = caller.meter.enter(time.monotonic())
         if wait is not None:

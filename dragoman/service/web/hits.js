@@ -67,7 +67,7 @@ function createSnippetTranslation(hit, queryLanguage) {
 }
 
 async function showWholeDocument(hit, queryLanguage, text, button) {
-  const path = `/v1/collections/${encodeURIComponent(hit.collection)}/documents/${encodeURIComponent(hit.id)}`;
+  const path = `v1/collections/${encodeURIComponent(hit.collection)}/documents/${encodeURIComponent(hit.id)}`;
   button.disabled = true;
   try {
     const found = await fetchJson(path);

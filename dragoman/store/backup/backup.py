@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from sqlalchemy import Integer, LargeBinary, func, select, text
+from sqlalchemy import Integer, LargeBinary, func, select, text, update
 from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import Conflict
@@ -17,9 +17,8 @@ from dragoman.files.streams import gzip_stream, unpack
 from dragoman.store.backup.format import TABLES, BackupRow, head_line, read_rows, read_schema, write_row
 from dragoman.store.backup.insertion import insert_rows
 from dragoman.store.backup.older import open_migrated
-from dragoman.store.collections.granted import bind_restored
 from dragoman.store.database import HEAD, Store
-from dragoman.store.models import now
+from dragoman.store.models import Collection, KeyCollection, now
 
 _ROWS_AT_ONCE = 500
 _WIDE_ROWS_AT_ONCE = 20
@@ -115,7 +114,7 @@ def restore_backup(
             _check_empty(session)
             keys = set(session.execute(select(TABLES[_KEYS].c.id)).scalars())
             insert_rows(session, _fit_in(session, read_rows(_unpack(spool, limit), TABLES), keys))
-            bind_restored(session, keys)
+            _bind_names(session, keys)
             if not store.sqlite:
                 _continue_counting(session)
     return counts
@@ -140,6 +139,14 @@ def _fit_in(session: Session, rows: Iterable[BackupRow], keys: Set[str]) -> Iter
             column, of_table = numbered
             row.cells[column] += starts[of_table]
         yield row
+
+
+def _bind_names(session: Session, keys: Iterable[str]) -> None:
+    """Give restored collections to limited keys that were there before, and that were given their names."""
+    of_name = select(Collection.id).where(Collection.name == KeyCollection.name).scalar_subquery()
+    for key in sorted(keys):
+        waiting = (KeyCollection.key_id == key, KeyCollection.collection_id.is_(None))
+        session.execute(update(KeyCollection).where(*waiting).values(collection_id=of_name))
 
 
 def _unpack(spool: IO[bytes], limit: int | None) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ collection to be created; until then it opens what an alias of this name stands 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import select, union, update
 from sqlalchemy.orm import Session
@@ -87,11 +87,3 @@ def unbind_deleted(session: Session, collection_id: int) -> None:
     session.execute(
         update(KeyCollection).where(KeyCollection.collection_id == collection_id).values(collection_id=None)
     )
-
-
-def bind_restored(session: Session, keys: Iterable[str]) -> None:
-    """Give restored collections to these keys, which were there before them and name them."""
-    of_name = select(Collection.id).where(Collection.name == KeyCollection.name).scalar_subquery()
-    for key in sorted(keys):
-        waiting = (KeyCollection.key_id == key, KeyCollection.collection_id.is_(None))
-        session.execute(update(KeyCollection).where(*waiting).values(collection_id=of_name))
