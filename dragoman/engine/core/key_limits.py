@@ -60,10 +60,10 @@ def check_table(name: str) -> None:
         raise Forbidden(f"the API key is limited to other tables than {name[:64]!r}")
 
 
-def check_new_name(name: str, given: Iterable[str] | None) -> None:
+def check_new_name(name: str, granted: Iterable[str] | None) -> None:
     """
     Raises:
-        Forbidden: a collection or alias of this name may not be made; ``given`` are the key's names, None for all.
+        Forbidden: a collection or alias of this name may not be made; ``granted`` are the key's names, None for all.
     """
-    if given is not None and name not in given:
+    if granted is not None and name not in granted:
         raise Forbidden(f"the API key is limited to other collections than {name[:64]!r}")

@@ -112,9 +112,9 @@ class Keys:
         """All keys, oldest first, including revoked and expired ones."""
         with self._store.read() as session:
             rows = session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id)).all()
-            given = select(KeyCollection).order_by(KeyCollection.key_id, KeyCollection.position)
+            grants = select(KeyCollection).order_by(KeyCollection.key_id, KeyCollection.position)
             by_key = {
-                id: [row.name for row in of] for id, of in groupby(session.scalars(given), lambda row: row.key_id)
+                id: [row.name for row in of] for id, of in groupby(session.scalars(grants), lambda row: row.key_id)
             }
         return [_info(row, by_key.get(row.id, ())) for row in rows]
 

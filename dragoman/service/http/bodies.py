@@ -189,7 +189,7 @@ def sent_key(scope: Scope) -> str | None:
     """
     key = bearer(scope)
     headers: list[tuple[bytes, bytes]] = scope["headers"]
-    others = {value.decode("latin-1").strip() for name, value in headers if name == b"x-api-key"}
+    others = {sent.decode("latin-1").strip() for name, sent in headers if name == b"x-api-key"}
     if not others:
         return key
     if len(others) > 1 or (key and key not in others):

@@ -49,8 +49,8 @@ def check_name_is_given(session: Session, name: str) -> None:
 
 def names_given(session: Session, key_id: str) -> list[str]:
     """The names of the collections that a key was given, as they are now."""
-    given = select(KeyCollection.name).where(KeyCollection.key_id == key_id).order_by(KeyCollection.position)
-    return list(session.scalars(given))
+    names = select(KeyCollection.name).where(KeyCollection.key_id == key_id).order_by(KeyCollection.position)
+    return list(session.scalars(names))
 
 
 def grant(session: Session, key_id: str, names: Sequence[str]) -> None:
