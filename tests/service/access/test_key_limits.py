@@ -166,8 +166,28 @@ def test_a_limited_key_finds_what_it_may(service: Service, limited: str) -> None
     assert ask(limited, "POST", "/v1/search", json=query | {"tables": [f"{HIDDEN['table']}@1"]}).status_code == 404
     whole = ask(service.admin, "POST", "/v1/search", json=query).json()
     assert {table["name"] for table in whole["translation"]["tables"]} == {"my-table", HIDDEN["table"]}
+    for typed in ("vul", SECRET[:4], "as"):
+        completed = ask(limited, "GET", f"/v1/suggest?q={typed}").json()["completions"]
+        assert SECRET not in json.dumps(completed).lower()
+        assert completed or typed == SECRET[:4]
+    looked_up = ask(limited, "GET", "/v1/lookup?term=ash&source=en&target=de").json()["tables"]
+    assert [table["name"] for table in looked_up] == ["my-table"]
     for path in ("/v1/keys", "/v1/audit", "/v1/backup", "/v1/reports/searches", "/metrics"):
         assert ask(limited, "GET", path).status_code == 403, path
+
+
+def test_an_administrator_with_limits_makes_what_was_given_to_it_and_no_more(service: Service) -> None:
+    team = service.make_key(["admin"], collections=["team"], tables=["team-table"])
+    for name, status in (("team", 201), ("other", 403), ("mine", 403)):
+        assert service.ask(team, "POST", "/v1/collections", json={"name": name, "language": "de"}).status_code == status
+        address = f"/v1/tables/{name}-table?source=en&target=de"
+        assert service.ask(team, "PUT", address, content="a\tb\n").status_code == status
+    for change in ({"name": "mine"}, {"name": "other"}):
+        assert service.ask(team, "PATCH", "/v1/collections/team", json=change).status_code == 403
+    assert service.ask(team, "PUT", "/v1/aliases/other", json={"collection": "team"}).status_code == 403
+    assert service.names(team) == ["team"]
+    assert service.ask(team, "DELETE", "/v1/collections/mine").status_code == 404
+    assert service.ask(team, "DELETE", "/v1/collections/team").status_code == 204
 
 
 def test_names_are_bound_to_collections(service: Service) -> None:
