@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,6 +55,14 @@ def create(
         int | None,
         typer.Option(envvar="DRAGOMAN_CONCURRENT_REQUESTS", help="Its own limit of concurrent requests; 0: no limit."),
     ] = None,
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(envvar="DRAGOMAN_COLLECTION", help="Let it see this collection and no other; repeatable."),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(envvar="DRAGOMAN_TABLE", help="Let it see this translation table and no other; repeatable."),
+    ] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     config: ConfigFile = None,
@@ -67,7 +75,17 @@ def create(
     from dragoman.service.access.keys import Keys, NewKey
 
     expiry = _expiry(expires_in if expires_in_days is None else f"{expires_in_days}d", expires_at)
-    new_key = NewKey(tuple(scope), name, expiry, requests_per_second, burst, concurrent_requests)
+    collections, tables = (tuple(names) if names else None for names in (collection, table))
+    new_key = NewKey(
+        tuple(scope),
+        name,
+        expiry,
+        requests_per_second,
+        burst,
+        concurrent_requests,
+        collections=collections,
+        tables=tables,
+    )
     with (
         _database(config, data_dir, database_url, existing=False) as store,
         Audit(store).record(Actor(COMMAND_LINE), "key.create", name) as recording,
@@ -118,12 +136,15 @@ def list_all(data_dir: DataDir = None, database_url: DatabaseUrl = None, config:
 
     with _database(config, data_dir, database_url) as store:
         keys = Keys(store).all()
-    shown = Table("id", "name", "scopes", "state", "created", "expires", "last used", box=None, padding=(0, 2, 0, 0))
+    columns = ("id", "name", "scopes", "collections", "tables", "state", "created", "expires", "last used")
+    shown = Table(*columns, box=None, padding=(0, 2, 0, 0))
     for info in keys:
         shown.add_row(
             info.id,
             escape(info.name),
             ", ".join(info.scopes),
+            _names(info.collections),
+            _names(info.tables),
             _state(info),
             _when(info.created_at),
             _when(info.expires_at),
@@ -163,6 +184,10 @@ def forget(data_dir: DataDir = None, database_url: DatabaseUrl = None, config: C
     ):
         count = Keys(store).forget()
     _say(f"{count} keys are deleted")
+
+
+def _names(names: Sequence[str] | None) -> str:
+    return "all" if names is None else ", ".join(names) or "none"
 
 
 @contextmanager

@@ -93,6 +93,19 @@ LogFormat = Annotated[
 ]
 
 
+RootPath = Annotated[
+    str | None,
+    typer.Option(envvar="DRAGOMAN_ROOT_PATH", help="Path under which a proxy serves it, such as /dragoman."),
+]
+CorsOrigin = Annotated[
+    list[str] | None,
+    typer.Option(
+        envvar="DRAGOMAN_CORS_ORIGIN",
+        help="Web site whose pages may call it, https://app.org, or *; repeatable.",
+    ),
+]
+
+
 def _say_version(requested: bool) -> None:
     if requested:
         typer.echo(f"dragoman {version('dragoman')}")
@@ -118,6 +131,8 @@ def serve(
     worker_url: WorkerUrl = None,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
+    root_path: RootPath = None,
+    cors_origin: CorsOrigin = None,
 ) -> None:
     """Serve the HTTP API and the web page until stopped.
 
@@ -135,6 +150,8 @@ def serve(
         data_dir=data_dir,
         database_url=database_url,
         worker_url=worker_url,
+        root_path=root_path,
+        cors_origin=",".join(cors_origin) if cors_origin else None,
         log_level=log_level and log_level.lower(),
         log_format=log_format,
     )

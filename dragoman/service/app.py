@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
 from dragoman.engine.core.errors import ERRORS
 from dragoman.engine.core.memory import BodyMemory, MemoryBreaker
@@ -19,10 +20,10 @@ from dragoman.service.api import documentation
 from dragoman.service.api.health import check_dependencies
 from dragoman.service.api.routers import ROUTERS
 from dragoman.service.http import errors
-from dragoman.service.http.addresses import HeadAsGet, TrailingSlash
+from dragoman.service.http.addresses import HeadAsGet, RootPath, TrailingSlash
 from dragoman.service.http.authentication import Authentication, check_routes, is_open, needed_scopes
 from dragoman.service.http.errors import ErrorBody
-from dragoman.service.http.middleware import CheckedAddress, RequestContext
+from dragoman.service.http.middleware import DEGRADED_HEADER, CheckedAddress, RequestContext
 from dragoman.service.http.probes import SharedCheck
 from dragoman.service.http.streaming import Uploads
 from dragoman.service.http.threads import Threads
@@ -44,6 +45,34 @@ _BEARER = {
     "description": "An API key. A service without keys listens on loopback only, and is open there.",
 }
 
+_HEADER_SCHEME = "ApiKeyHeader"
+_HEADER = {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key in another header."}
+_OPERATIONS = {
+    "get_statistics": "get_collection_statistics",
+    "list_unindexed": "list_unindexed_documents",
+    "retry_unindexed": "retry_unindexed_documents",
+    "activate_version": "activate_table_version",
+    "delete_version": "delete_table_version",
+    "export_version": "export_table",
+    "compare_versions": "compare_table_versions",
+    "list_terms": "list_table_terms",
+    "look_up_in_all": "look_up_in_all_tables",
+    "rerank_v1": "rerank",
+    "reader": "get_reader",
+    "qa": "answer_question",
+    "read": "read_document",
+    "reasoner": "get_reasoner",
+    "taggers": "get_taggers",
+    "translator": "get_translator",
+    "job_results": "get_job_results",
+    "job_errors": "get_job_errors",
+    "restore": "restore_backup",
+    "healthz": "check_live",
+    "readyz": "check_ready",
+    "metrics": "get_metrics",
+}
+"""Operation ids by the names of endpoints, where these say too little to be the name of a tool."""
+
 
 class Application(FastAPI):
     """FastAPI with the one error body in its OpenAPI document, instead of FastAPI's own."""
@@ -55,11 +84,12 @@ class Application(FastAPI):
             schemas["ErrorBody"] = ErrorBody.model_json_schema()
             for name in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(name, None)
-            document["components"]["securitySchemes"] = {_SCHEME: _BEARER}
+            document["components"]["securitySchemes"] = {_SCHEME: _BEARER, _HEADER_SCHEME: _HEADER}
             for path, methods in document["paths"].items():
                 for method, operation in methods.items():
                     operation["responses"].update(_error_responses())
                     operation["security"] = _security(method.upper(), path)
+                    operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
         return self.openapi_schema
 
 
@@ -100,6 +130,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=lambda route: _OPERATIONS.get(route.name, route.name),
     )
     documentation.install(app)
     app.state.settings, app.state.draining = settings, False
@@ -114,14 +145,29 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     app.add_middleware(Authentication, settings=settings)
     app.add_middleware(TrailingSlash, routers=ROUTERS)
     app.add_middleware(RequestContext)
+    if settings.access.origins:
+        app.add_middleware(CORSMiddleware, **_cors(settings.access.origins))
+    app.add_middleware(RootPath, prefix=settings.server.root_path)
     return app
+
+
+def _cors(origins: Collection[str]) -> dict[str, Any]:
+    """What browsers are told of pages from other sites; those of any site send no cookies and passwords of proxies."""
+    return {
+        "allow_origins": sorted(origins),
+        "allow_methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+        "allow_headers": ["*"],
+        "allow_credentials": "*" not in origins,
+        "expose_headers": ["X-Request-Id", DEGRADED_HEADER, "ETag", "Retry-After", "WWW-Authenticate"],
+    }
 
 
 def _security(method: str, path: str) -> list[dict[str, list[str]]]:
     """The scopes as alternatives, of which one is enough; empty for open paths."""
     if is_open(path):
         return []
-    return [{_SCHEME: [scope]} for scope in needed_scopes(method, path) or ()]
+    scopes = needed_scopes(method, path) or ()
+    return [{scheme: [scope]} for scheme in (_SCHEME, _HEADER_SCHEME) for scope in scopes]
 
 
 def _error_responses() -> dict[str, Any]:

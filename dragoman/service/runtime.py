@@ -44,7 +44,7 @@ class Runtime(Library):
             self.keys, self.audit = Keys(self.store), Audit(self.store)
             self.reasoning = Reasoning(self.models, self.search, settings, self.metrics)
             answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings, self.recording)
-            self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
+            self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic, self.keys.limits)
             self._opened.callback(self.jobs.close)
             self.metrics.watch(WorkerState(self.models.workers))
             if not isinstance(self.models.host, ModelHost):

@@ -47,6 +47,8 @@ class JobInfo:
     started_at: datetime | None
     finished_at: datetime | None
     expires_at: datetime
+    limited: bool = False
+    """Whether the key that made it is limited."""
 
     @property
     def finished(self) -> bool:
@@ -301,4 +303,5 @@ def _info(job: Job) -> JobInfo:
         started_at=job.started_at,
         finished_at=job.finished_at,
         expires_at=job.expires_at,
+        limited=job.limited,
     )

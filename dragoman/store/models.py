@@ -314,6 +314,10 @@ class ApiKey(Base):
     """SHA-256 of the whole key, hexadecimal."""
     name: Mapped[str] = mapped_column(String(64), default="")
     scopes: Mapped[list[str]] = mapped_column(JSON)
+    limited: Mapped[bool] = mapped_column(Boolean, default=False, server_default=sql("false"))
+    """Whether it sees only the collections of its rows of :class:`KeyCollection`."""
+    tables: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    """The translation tables that it sees; null: all."""
     requests_per_second: Mapped[float | None] = mapped_column(Double)
     burst: Mapped[int | None] = mapped_column(Integer)
     concurrent_requests: Mapped[int | None] = mapped_column(Integer)
@@ -321,6 +325,17 @@ class ApiKey(Base):
     expires_at: Mapped[datetime | None] = mapped_column(Instant)
     last_used_at: Mapped[datetime | None] = mapped_column(Instant)
     revoked_at: Mapped[datetime | None] = mapped_column(Instant)
+
+
+class KeyCollection(Base):
+    """A collection that a limited key was given, by a name; null in ``collection_id``: none was created so yet."""
+
+    __tablename__ = "key_collections"
+
+    key_id: Mapped[str] = mapped_column(String(12), ForeignKey("api_keys.id", ondelete="CASCADE"), primary_key=True)
+    position: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(64), index=True)
+    collection_id: Mapped[int | None] = mapped_column(BigKey, ForeignKey("collections.id"), index=True)
 
 
 class AuditEntry(Base):
@@ -367,6 +382,8 @@ class Job(Base):
     """SHA-256 of the parameters and the body, which identifies a repeated request."""
     key_id: Mapped[str | None] = mapped_column(String(12))
     """The API key that made it; null: an open service did, or a version that did not write it down."""
+    limited: Mapped[bool] = mapped_column(Boolean, default=False, server_default=sql("false"))
+    """Whether the key is limited to some collections or tables, so that its lines are answered within its limits."""
     total: Mapped[int] = mapped_column(BigInteger, default=0)
     completed: Mapped[int] = mapped_column(BigInteger, default=0)
     failed: Mapped[int] = mapped_column(BigInteger, default=0)

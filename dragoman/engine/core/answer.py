@@ -90,3 +90,8 @@ def as_json(answer: Any) -> bytes:
     from pydantic_core import to_json  # no part of the base, where answers are not sent
 
     return to_json(fields_of(answer), inf_nan_mode="null")
+
+
+def significant(probability: float) -> float:
+    """A probability rounded for display; tables store about seven digits."""
+    return float(f"{probability:.6g}")

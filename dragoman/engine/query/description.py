@@ -8,9 +8,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from dragoman.deadline import check_each
-from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.answer import Degraded, significant
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.core.numbers import significant
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.query.exact.pattern import Wish

@@ -9,9 +9,8 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from dragoman.deadline import check, check_each
-from dragoman.engine.core.answer import LEFT_OUT, Degraded
+from dragoman.engine.core.answer import LEFT_OUT, Degraded, significant
 from dragoman.engine.core.errors import InvalidRequest, NotFound, Unavailable
-from dragoman.engine.core.numbers import significant
 from dragoman.engine.core.stages import optional
 from dragoman.engine.indexing.collections import SearchedCollections
 from dragoman.engine.indexing.feed import indexed_text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -15,10 +16,25 @@ DATABASE = "dragoman.db"
 """The SQLite file in the data directory."""
 
 
+_ROOT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+", re.ASCII)
+_TAKEN = frozenset({"v1", "v2", "web", "docs", "openapi.json", "healthz", "readyz", "metrics", "rerank", "mcp"})
+"""How the service's own paths begin: under such a prefix nobody could tell what a proxy has stripped."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#@,*]+", re.ASCII)
+
+
+def _split(names: str) -> frozenset[str]:
+    """Names separated by commas, in lower case."""
+    return frozenset(name.strip().lower() for name in names.split(",")) - {""}
+
+
 class ServerSettings(Group):
     """Where the service listens, how it starts and stops, and what its connections and process may take."""
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    root_path: str = Field(
+        default="",
+        description="Path under which a proxy serves this service, such as /dragoman, whether it strips it or not.",
+    )
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
     startup_wait_seconds: float = Field(
         default=10.0, ge=0, description="How long startup waits for the database to be free, and then for the indexes."
@@ -55,6 +71,16 @@ class ServerSettings(Group):
         description="Memory of the process, mapped files left out, above which requests with a body are refused with"
         " 503; default: 90% of what the machine or its container has.",
     )
+
+    @field_validator("root_path")
+    @classmethod
+    def _check_root(cls, path: str) -> str:
+        path = path.rstrip("/")
+        if path and _ROOT.fullmatch(path) is None:
+            raise ValueError("must be / and names of letters, digits, '.', '_', '~' and '-', such as /tools/dragoman")
+        if path.split("/")[1:2] and path.split("/")[1] in _TAKEN:
+            raise ValueError(f"{path!r} begins as the service's own paths do: choose another name")
+        return path
 
     @property
     def loopback(self) -> bool:
@@ -115,6 +141,11 @@ class AccessSettings(Group):
         description="Names besides loopback addresses under which a service without keys may be reached, separated by"
         " commas, such as that of a proxy on this machine.",
     )
+    cors_origin: str = Field(
+        default="",
+        description="Web sites whose pages may call the service from a browser, separated by commas, such as"
+        " https://app.example.org; * is any site, without credentials. Default: none.",
+    )
     metrics_open: bool = Field(default=False, description="Whether /metrics needs no key although there are keys.")
     key_requests_per_second: float = Field(
         default=200.0, ge=0, description="Requests per second of one API key without its own limit; 0: no limit."
@@ -153,10 +184,26 @@ class AccessSettings(Group):
         default=100, gt=0, description="Burst of one address of requests without a valid key."
     )
 
+    @field_validator("cors_origin")
+    @classmethod
+    def _check_origins(cls, origins: str) -> str:
+        listed = _split(origins)
+        for origin in listed - {"*"}:
+            if _ORIGIN.fullmatch(origin) is None:
+                raise ValueError(f"{origin[:80]!r} is no origin: give https://host or https://host:port, or *")
+        if "*" in listed and len(listed) > 1:
+            raise ValueError("* stands for every origin: give it alone")
+        return origins
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """``cors_origin`` as a set, in lower case."""
+        return _split(self.cors_origin)
+
     @property
     def host_names(self) -> frozenset[str]:
         """``allowed_hosts`` as a set, in lower case."""
-        return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",")) - {""}
+        return _split(self.allowed_hosts)
 
 
 class ReportsSettings(Group):

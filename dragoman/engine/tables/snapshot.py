@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.engine.core.errors import NotFound, Unavailable, classify
+from dragoman.engine.core.key_limits import sees_table, table_limits
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.tables.choices import Choice, VersionKey, choose_ready, parse_choices
@@ -106,12 +108,13 @@ class TableRegistry:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The current snapshot. A request reads it once."""
-        return self._snapshot
+        """The current snapshot, of the tables that whoever asks may see. A request reads it once."""
+        tables = table_limits()
+        return self._snapshot if tables is None else self._restrict(self._snapshot, tables)
 
     def find_ready(self, versions: Collection[VersionKey]) -> set[VersionKey]:
         """Those of some versions that there are, active or not."""
-        return {version for version in versions if version in self._ready}
+        return {version for version in versions if version in self._ready and sees_table(version[0])}
 
     def prepare(self, versions: Iterable[ActiveVersion], allow_unserved: bool = False) -> Snapshot:
         """The snapshot of these versions, with every view compiled; the current one stays in place.
@@ -204,7 +207,8 @@ class TableRegistry:
         choices = parse_choices(names)
         _check_active(choices, snapshot)
         present = {(version.name, version.version): version for version in snapshot.versions}
-        named = choose_ready(choices, {**self._ready, **present})  # of a snapshot that is older, too
+        ready = {key: version for key, version in self._ready.items() if sees_table(version.name)}
+        named = choose_ready(choices, {**ready, **present})  # of a snapshot that is older, too
         chosen = [version for version in named if version not in snapshot.versions]
         if not chosen:
             return snapshot
@@ -217,6 +221,29 @@ class TableRegistry:
             members = tuple(version for version in versions if version.pair == pair and version.name in names_chosen)
             views[pair], views[pair[::-1]] = self._compile_chosen(pair, members)
             unserved.pop(pair, None)
+        return Snapshot(versions, views, unserved, snapshot.pivots)
+
+    def _restrict(self, snapshot: Snapshot, names: frozenset[str]) -> Snapshot:
+        """A snapshot as it would be if there were only the tables with these names; compiled where necessary."""
+        views: dict[Pair, View] = {}
+        unserved: dict[Pair, Unserved] = {}
+        for pair, all_members in snapshot.members.items():
+            members = tuple(version for version in all_members if version.name in names)
+            if members == all_members:
+                views |= {way: snapshot.views[way] for way in (pair, pair[::-1])}
+            elif members:
+                try:
+                    views[pair], views[pair[::-1]] = self._selections.views(pair, members)
+                except (DeadlinePassed, WorkCancelled):
+                    raise
+                except Exception as fault:
+                    unserved[pair] = _note_unserved(members, fault, None)
+        for pair, missing in snapshot.unserved.items():
+            if members := tuple(version for version in missing.members if version.name in names):
+                reason = missing.reason if members == missing.members else "it is not served with others of its pair"
+                unserved[pair] = Unserved(members, reason)
+        lost = {version for missing in unserved.values() for version in missing.members}
+        versions = tuple(version for version in snapshot.versions if version.name in names and version not in lost)
         return Snapshot(versions, views, unserved, snapshot.pivots)
 
     def _compile_chosen(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> tuple[View, View]:

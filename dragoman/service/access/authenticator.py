@@ -19,6 +19,7 @@ import anyio
 import anyio.to_thread
 
 from dragoman.engine.core.errors import Unauthorized, Unavailable
+from dragoman.engine.core.key_limits import KeyLimits
 from dragoman.engine.settings import Settings
 from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognise_key
 from dragoman.service.access.rate_limit import Meter, Quota
@@ -42,6 +43,8 @@ class Caller:
     name: str
     scopes: tuple[str, ...]
     meter: Meter
+    limits: KeyLimits | None = None
+    """What it may see; None for all that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,14 @@ class Access:
         if not cached.keys and self._settings.server.loopback:
             return self._anonymous()
         if sent_key is None:
-            raise Unauthorized("send an API key: Authorization: Bearer KEY", "missing")
+            raise Unauthorized("send an API key: Authorization: Bearer KEY, or X-API-Key: KEY", "missing")
         key = recognise_key(cached.keys, sent_key)
         if key is None:  # it may be newer than the cache; a wrong secret waits as well, or its id would be told apart
             key = recognise_key((await self._refresh(arrived)).keys, sent_key)
         if key is None:
             raise Unauthorized("the API key is not known")
         self._record_use(key.id)
-        return Caller(key.id, key.label, key.scopes, self._meter(key.id, self._quota(key)))
+        return Caller(key.id, key.label, key.scopes, self._meter(key.id, self._quota(key)), key.limits)
 
     def invalidate(self) -> None:
         """Invalidate the cache: this process changed the keys."""

@@ -22,7 +22,8 @@ def create_key(
     """Create a key, which works at once. Only this response contains it.
 
     After the first key, an open service requires a key for every request. So the first one should have the scope
-    admin.
+    admin. A key that is limited to some collections and tables sees nothing else: what is not its own answers as if
+    it were not there. Its limits never change.
     """
     new_key = NewKey(
         tuple(new.scopes),
@@ -31,6 +32,8 @@ def create_key(
         new.requests_per_second,
         new.burst,
         new.concurrent_requests,
+        collections=None if new.collections is None else tuple(new.collections),
+        tables=None if new.tables is None else tuple(new.tables),
     )
     with record("key.create", new.name) as recording:
         info, key = runtime.keys.create(new_key)

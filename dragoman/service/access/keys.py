@@ -6,23 +6,30 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Literal, get_args
 
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, Unauthorized
+from dragoman.engine.core.key_limits import KeyLimits
+from dragoman.engine.core.names import check_name
+from dragoman.store.collections.aliases import hold_names
+from dragoman.store.collections.granted import copy_grants, grant, names_given
 from dragoman.store.database import Store
-from dragoman.store.models import ApiKey, now
+from dragoman.store.models import ApiKey, KeyCollection, now
 
 Scope = Literal["search", "jobs", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 NAME_CHARS = 64
 LIMIT_MAX = 1_000_000
+NAMES_OF_KEY = 1_000
+"""Most collections, and most tables, that a key is limited to."""
 
 _KEY = re.compile(r"dragoman_([0-9a-f]{12})_[A-Za-z0-9_-]{43}", re.ASCII)
 _SECRET_BYTES = 32
@@ -40,6 +47,10 @@ class NewKey:
     requests_per_second: float | None = None
     burst: int | None = None
     concurrent_requests: int | None = None
+    collections: tuple[str, ...] | None = None
+    """The only collections that it sees, which may be created later; None for all."""
+    tables: tuple[str, ...] | None = None
+    """The only translation tables that it sees; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,16 @@ class KeyInfo:
     last_used_at: datetime | None
     revoked_at: datetime | None
     digest: str = field(repr=False)
+    collections: tuple[str, ...] | None = None
+    tables: tuple[str, ...] | None = None
+
+    @property
+    def limits(self) -> KeyLimits | None:
+        """What it may see; None for all that there is."""
+        if self.collections is None and self.tables is None:
+            return None
+        tables = None if self.tables is None else frozenset(self.tables)
+        return KeyLimits(key_id=self.id, collections=self.collections is not None, tables=tables)
 
     @property
     def label(self) -> str:
@@ -81,14 +102,30 @@ class Keys:
         """
         row, key = _make_key(new)
         with self._store.write() as session:
+            hold_names(session)
             session.add(row)
-        return _info(row), key
+            session.flush()
+            grant(session, row.id, new.collections or ())
+        return _info(row, new.collections), key
 
     def all(self) -> list[KeyInfo]:
         """All keys, oldest first, including revoked and expired ones."""
         with self._store.read() as session:
             rows = session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id)).all()
-        return [_info(row) for row in rows]
+            grants = select(KeyCollection).order_by(KeyCollection.key_id, KeyCollection.position)
+            by_key = {
+                id: [row.name for row in of] for id, of in groupby(session.scalars(grants), lambda row: row.key_id)
+            }
+        return [_info(row, by_key.get(row.id, ())) for row in rows]
+
+    def limits(self, id: str) -> KeyLimits | None:
+        """What a key may see, also one that was revoked; None for all that there is.
+
+        Raises:
+            NotFound: it was deleted.
+        """
+        with self._store.read() as session:
+            return _info(_row(session, id)).limits
 
     def rotate(self, id: str, grace: timedelta, expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
         """Replace a key by a new one with its name, scopes and limits; it expires ``grace`` from now, or before.
@@ -107,7 +144,7 @@ class Keys:
             raise InvalidRequest("grace: is too long") from fault
         with self._store.write() as session:
             row = _row(session, id, lock=True)
-            info = _info(row)
+            info = _info(row, names_given(session, id))
             if not info.usable(at):
                 raise Conflict(f"the key {info.label} was revoked or has expired; make another")
             if expires_at is None and info.expires_at is not None:
@@ -116,10 +153,13 @@ class Keys:
                 except OverflowError as fault:
                     raise InvalidRequest("expires_at: a key of this lifetime would expire too late") from fault
             limits = (info.requests_per_second, info.burst, info.concurrent_requests)
-            successor, key = _make_key(NewKey(info.scopes, info.name, expires_at, *limits))
+            new = NewKey(info.scopes, info.name, expires_at, *limits, collections=info.collections, tables=info.tables)
+            successor, key = _make_key(new)
             session.add(successor)
+            session.flush()
+            copy_grants(session, id, successor.id)
             row.expires_at = ends if info.expires_at is None else min(ends, info.expires_at)
-        return _info(successor), key
+        return _info(successor, info.collections or ()), key
 
     def revoke(self, id: str) -> None:
         """Revoke a key for good; nothing changes if it was revoked before.
@@ -183,6 +223,8 @@ def _make_key(new: NewKey) -> tuple[ApiKey, str]:
         digest=_digest(key),
         name=new.name,
         scopes=[scope for scope in SCOPES if scope in new.scopes],
+        limited=new.collections is not None,
+        tables=None if new.tables is None else list(dict.fromkeys(new.tables)),
         requests_per_second=new.requests_per_second,
         burst=new.burst,
         concurrent_requests=new.concurrent_requests,
@@ -212,12 +254,24 @@ def _check(new: NewKey) -> None:
         raise InvalidRequest(f"scopes: there is no {unknown[0][:64]!r}; choose from {', '.join(SCOPES)}")
     if len(new.name) > NAME_CHARS or not new.name.isprintable():
         raise InvalidRequest(f"name: must be at most {NAME_CHARS} printable characters")
+    for kind, names in (("collections", new.collections), ("tables", new.tables)):
+        _check_names(kind, names or ())
     if new.expires_at is not None:
         _check_expiry(new.expires_at)
     for limited, least in (("requests_per_second", 0), ("burst", 1), ("concurrent_requests", 0)):
         limit = getattr(new, limited)
         if limit is not None and not least <= limit <= LIMIT_MAX:
             raise InvalidRequest(f"{limited}: must be from {least} to {LIMIT_MAX}")
+
+
+def _check_names(kind: str, names: Sequence[str]) -> None:
+    if len(names) > NAMES_OF_KEY:
+        raise InvalidRequest(f"{kind}: at most {NAMES_OF_KEY} names")
+    for place, name in enumerate(names):
+        try:
+            check_name(name)
+        except ValueError as fault:
+            raise InvalidRequest(f"{kind}[{place}]: {fault}") from fault
 
 
 def _check_expiry(expires_at: datetime) -> None:
@@ -231,7 +285,7 @@ def _check_expiry(expires_at: datetime) -> None:
         raise InvalidRequest("expires_at: is after the year 9999") from fault
 
 
-def _info(row: ApiKey) -> KeyInfo:
+def _info(row: ApiKey, collections: Sequence[str] | None = ()) -> KeyInfo:
     return KeyInfo(
         id=row.id,
         name=row.name,
@@ -244,4 +298,6 @@ def _info(row: ApiKey) -> KeyInfo:
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
         digest=row.digest,
+        collections=tuple(dict.fromkeys(collections or ())) if row.limited else None,
+        tables=None if row.tables is None else tuple(row.tables),
     )

@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
-from dragoman.service.access.keys import LIMIT_MAX, NAME_CHARS, Scope
-from dragoman.store.validation import AtFirstFault, Body
+from dragoman.service.access.keys import LIMIT_MAX, NAME_CHARS, NAMES_OF_KEY, Scope
+from dragoman.store.validation import AtFirstFault, Body, Name
+
+_Names = Annotated[list[Name], AtFirstFault, Field(max_length=NAMES_OF_KEY)]
 
 
 class NewKeyBody(Body):
@@ -22,6 +24,15 @@ class NewKeyBody(Body):
     requests_per_second: Annotated[StrictFloat | StrictInt, Field(ge=0, le=LIMIT_MAX)] | None = None
     burst: Annotated[StrictInt, Field(ge=1, le=LIMIT_MAX)] | None = None
     concurrent_requests: Annotated[StrictInt, Field(ge=0, le=LIMIT_MAX)] | None = None
+    collections: _Names | None = Field(
+        default=None,
+        description="The only collections that the key sees, by name or alias; some may be created later."
+        " Left out: all.",
+    )
+    tables: _Names | None = Field(
+        default=None,
+        description="The only translation tables that the key sees and its searches use. Left out: all.",
+    )
 
 
 class KeyBody(BaseModel):
@@ -38,6 +49,10 @@ class KeyBody(BaseModel):
     requests_per_second: float | None = Field(description="Its own limit; null: that of the settings; 0: no limit.")
     burst: int | None
     concurrent_requests: int | None
+    collections: list[str] | None = Field(
+        description="The only collections that it sees, as they are named now; null: all."
+    )
+    tables: list[str] | None = Field(description="The only translation tables that it sees; null: all.")
 
 
 class KeyMade(KeyBody):

@@ -6,37 +6,38 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
+from dragoman.service.http.addresses import PREFIX
 from dragoman.service.http.authentication import ASSETS, OPENAPI
 
 _START = f"{ASSETS}/start.js"
-_PAGE = f"""<!doctype html>
+_PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Dragoman</title>
-<link rel="stylesheet" href="{ASSETS}/swagger-ui.css">
-<link rel="icon" href="{ASSETS}/favicon.png">
+<link rel="stylesheet" href="{root}docs/assets/swagger-ui.css">
+<link rel="icon" href="{root}docs/assets/favicon.png">
 </head>
 <body>
 <div id="swagger-ui"></div>
-<script src="{ASSETS}/swagger-ui-bundle.js"></script>
-<script src="{_START}"></script>
+<script src="{root}docs/assets/swagger-ui-bundle.js"></script>
+<script src="{root}docs/assets/start.js"></script>
 </body>
 </html>
 """
-_SCRIPT = f"""SwaggerUIBundle({{
-  url: "{OPENAPI}",
+_SCRIPT = """SwaggerUIBundle({
+  url: new URL("../../openapi.json", document.currentScript.src).href,
   dom_id: "#swagger-ui",
   layout: "BaseLayout",
   deepLinking: true,
   showExtensions: true,
   showCommonExtensions: true,
   presets: [SwaggerUIBundle.presets.apis, SwaggerUIBundle.SwaggerUIStandalonePreset],
-}});
+});
 """
 _ASSETS = {
     "swagger-ui.css": "text/css",
@@ -52,17 +53,21 @@ _POLICY = (
 
 def install(app: FastAPI) -> None:
     """Serve the OpenAPI document, made once, and `/docs` with the files that it loads."""
-    cached: list[bytes] = []
+    cached: dict[str, bytes] = {}
 
     @app.get(OPENAPI, include_in_schema=False)
-    async def document() -> Response:
-        if not cached:
-            cached.append(json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode())
-        return Response(cached[0], media_type="application/json")
+    async def document(request: Request) -> Response:
+        prefix = request.scope.get(PREFIX, "")
+        if prefix not in cached:
+            servers = {"servers": [{"url": prefix}]} if prefix else {}
+            written = json.dumps(app.openapi() | servers, ensure_ascii=False, separators=(",", ":"))
+            cached[prefix] = written.encode()
+        return Response(cached[prefix], media_type="application/json")
 
     @app.get("/docs", include_in_schema=False)
-    async def documentation() -> HTMLResponse:
-        return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+    async def documentation(request: Request) -> HTMLResponse:
+        root = "../" if bytes(request.scope.get("raw_path") or b"").endswith(b"/") else "./"
+        return HTMLResponse(_PAGE.replace("{root}", root), headers={"Content-Security-Policy": _POLICY})
 
     @app.get(_START, include_in_schema=False)
     async def start() -> Response:

@@ -1,15 +1,53 @@
-"""Addresses that are answered as another one: with a slash at the end, and ``HEAD`` where there is a ``GET``."""
+"""Addresses that are answered as another one: under a prefix, with a slash at the end, and ``HEAD`` as ``GET``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from fastapi import APIRouter
+from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+PREFIX = "dragoman.prefix"
+"""In the scope of a request: the path before the service's own, as its client sees it; empty without one."""
 AS_GET = "dragoman.head"
 """In the scope of a request that is answered as ``GET``: true where it is ``HEAD``."""
+
+
+class RootPath:
+    """Serves the application under a prefix, whether a proxy strips it from addresses or not; inside, none has it.
+
+    The prefix is that of the settings, or where another application mounts this one, that of the mount.
+    """
+
+    def __init__(self, app: ASGIApp, prefix: str = "") -> None:
+        self.app = app
+        self._prefix = prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        mount: str = scope.get("root_path", "")
+        inner = {**scope, "root_path": "", PREFIX: mount + self._prefix}
+        for prefix in (mount, self._prefix):
+            if inner["path"] == prefix != "":
+                headers = {"location": f"{inner[PREFIX]}/", "cache-control": "no-store"}
+                await Response(status_code=307, headers=headers)(scope, receive, send)
+                return
+            _strip(inner, prefix)
+        await self.app(inner, receive, send)
+
+
+def _strip(scope: Scope, prefix: str) -> None:
+    """Take a prefix from the path, where it begins with it."""
+    if not prefix or not scope["path"].startswith(prefix + "/"):
+        return
+    scope["path"] = scope["path"][len(prefix) :]
+    raw = bytes(scope.get("raw_path") or b"")
+    if raw.startswith(prefix.encode() + b"/"):
+        scope["raw_path"] = raw[len(prefix.encode()) :]
 
 
 class TrailingSlash:

@@ -10,11 +10,12 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.engine.core.errors import Forbidden, TooManyRequests, Unauthorized
+from dragoman.engine.core.key_limits import limited_to
 from dragoman.engine.observability.refusals import report_refusal
 from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.access.keys import SCOPES, claimed_id
-from dragoman.service.http.bodies import bearer
+from dragoman.service.http.bodies import bearer, sent_key
 from dragoman.service.http.errors import error_response
 from dragoman.service.http.same_site import READING, check_same_site
 from dragoman.service.http.visitors import Visitors
@@ -67,6 +68,10 @@ _NEEDED = {
 """By path prefix: the scopes that allow reading, and the scopes that allow anything else. One scope is enough."""
 
 
+_OF_ALL = ("/v1/keys", "/v1/audit", "/v1/backup", "/v1/reports")
+"""Paths about all that the service holds, which a limited key may not use."""
+
+
 def is_open(path: str) -> bool:
     """Whether a path needs no API key."""
     return path in _OPEN or path.startswith(_OPEN_FOLDERS)
@@ -86,6 +91,7 @@ class Authentication:
         self.app = app
         self._metrics_open = settings.access.metrics_open
         self._allowed_hosts = settings.access.host_names
+        self._origins = settings.access.origins
         self._probes = Visitors(settings.access.open_requests_per_second, settings.access.open_burst, "requests")
         self._open = Visitors(settings.access.open_requests_per_second, settings.access.open_burst, "requests")
         self._failed = Visitors(
@@ -118,9 +124,9 @@ class Authentication:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         access: Access = scope["app"].state.access
-        caller = await access.caller(bearer(scope))
+        caller = await access.caller(sent_key(scope))
         if caller.key_id is None:  # a page of another site has no key, so only an open service needs this
-            check_same_site(scope, self._allowed_hosts)
+            check_same_site(scope, self._allowed_hosts, self._origins)
         scope["state"] |= {"caller": caller, "key_id": caller.key_id}
         wait = caller.meter.enter(time.monotonic())
         if wait is not None:
@@ -128,7 +134,8 @@ class Authentication:
             return
         try:
             _check_scope(caller, scope["method"], scope["path"])
-            await self.app(scope, receive, send)
+            with limited_to(caller.limits):
+                await self.app(scope, receive, send)
         finally:
             caller.meter.leave()
 
@@ -154,3 +161,5 @@ def _check_scope(caller: Caller, method: str, path: str) -> None:
     needed = needed_scopes(method, path)
     if needed is not None and not set(needed) & set(caller.scopes):
         raise Forbidden(f"the API key needs the scope {' or '.join(needed)} for this")
+    if caller.limits is not None and (path == METRICS or path.startswith(_OF_ALL)):
+        raise Forbidden("the API key is limited to some collections or tables, and this is about all of them")

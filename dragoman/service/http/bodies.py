@@ -14,10 +14,11 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import Scope
 
-from dragoman.engine.core.errors import InvalidRequest, ServiceError, UnsupportedMedia
+from dragoman.engine.core.errors import InvalidRequest, ServiceError, Unauthorized, UnsupportedMedia, classify
 from dragoman.engine.core.json import count_values_at_most, memory_of, parse
 from dragoman.engine.core.memory import BodyMemory
 from dragoman.engine.settings import Settings
+from dragoman.files.streams import StreamFault, unpack
 from dragoman.service.http.streaming import BodyStream
 from dragoman.store.validation import describe
 
@@ -59,7 +60,7 @@ register_url_convertor("whole", WholePath())
 
 
 class StrictRequest(Request):
-    """A request whose JSON body is UTF-8, unpacked, within the limits, without NaN or Infinity, and a valid ``field``.
+    """A request whose JSON body, plain or gzip, is UTF-8 within the limits, has no NaN, and is a valid ``field``.
 
     A large one is read and validated on a thread, so that the event loop goes on meanwhile.
     """
@@ -73,11 +74,27 @@ class StrictRequest(Request):
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
             check_media_type(self, ("application/json",), "JSON (Content-Type: application/json)")
-            if (encoding := self.headers.get("content-encoding", "identity").lower()) != "identity":
-                raise UnsupportedMedia(f"a JSON body cannot be sent with Content-Encoding {encoding[:40]!r}")
+            packed = content_gzip(self)
             body = await BodyStream(self).read(settings_of(self).requests.body_bytes, self.memory)
+            if packed:
+                body = await anyio.to_thread.run_sync(self._unpack, body, limiter=_reading())
             self._body = cast("bytes", body)
         return self._body
+
+    def _unpack(self, packed: bytearray) -> bytearray:
+        """A gzip body unpacked, of at most ``body_bytes``, each part of it taken from the memory before it is kept.
+
+        Raises:
+            ServiceError: it is larger, or no whole gzip.
+        """
+        body = bytearray()
+        try:
+            for part in unpack([bytes(packed)], limit=settings_of(self).requests.body_bytes, gzip=True):
+                self.memory.take(len(part))
+                body += part
+        except StreamFault as fault:
+            raise classify(fault) or fault from fault
+        return body
 
     async def json(self) -> Any:
         """The body as the endpoint takes it, which FastAPI then leaves as it is."""
@@ -160,6 +177,24 @@ def content_gzip(request: Request) -> bool:
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise UnsupportedMedia(f"Content-Encoding {encoding[:40]!r} is not known here: send gzip or plain")
     return encoding != "identity"
+
+
+def sent_key(scope: Scope) -> str | None:
+    """The API key of a request, of its Authorization or its X-API-Key; None without one.
+
+    Where a proxy asks for a password, Authorization is of another scheme, and X-API-Key alone has the key.
+
+    Raises:
+        Unauthorized: there are two different ones.
+    """
+    key = bearer(scope)
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    others = {sent.decode("latin-1").strip() for name, sent in headers if name == b"x-api-key"}
+    if not others:
+        return key
+    if len(others) > 1 or (key and key not in others):
+        raise Unauthorized("Authorization and X-API-Key name different API keys: send one of them", "malformed")
+    return others.pop()
 
 
 def bearer(scope: Scope) -> str | None:

@@ -20,8 +20,10 @@ READING = ("GET", "HEAD")
 """Methods that change nothing."""
 
 
-def check_same_site(scope: Scope, allowed: Collection[str]) -> None:
+def check_same_site(scope: Scope, allowed: Collection[str], origins: Collection[str] = ()) -> None:
     """Check that a request without a key is no other web site's; `allowed` are host names in lower case.
+
+    Sites of ``origins`` may call; ``*`` is none of them, as that would open a service without keys to every page.
 
     Raises:
         Forbidden: the Host is not this machine's, or Origin is another site and the method is not GET or HEAD.
@@ -30,7 +32,7 @@ def check_same_site(scope: Scope, allowed: Collection[str]) -> None:
     host, origin = headers.get("host"), headers.get("origin")
     if host is not None and not _is_allowed(_name("//" + host), allowed):
         raise Forbidden(f"Host: {host!r} is no name of this machine; DRAGOMAN_ALLOWED_HOSTS may name it", "site")
-    if origin is None or scope["method"] in READING:
+    if origin is None or scope["method"] in READING or origin.lower() in origins:
         return
     if origin.partition("://")[2].lower() != (host or "").lower() and _name(origin) not in allowed:
         raise Forbidden(f"Origin: {origin!r} is another site; DRAGOMAN_ALLOWED_HOSTS may name it", "site")

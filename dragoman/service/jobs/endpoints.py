@@ -60,11 +60,11 @@ Status = Literal["validating", "in_progress", "finalizing", "completed", "failed
 
 
 async def _owner(caller: CallerDep) -> str | None:
-    return None if "admin" in caller.scopes else caller.key_id
+    return None if "admin" in caller.scopes and caller.limits is None else caller.key_id
 
 
 OwnerDep = Annotated[str | None, Depends(_owner)]
-"""The key whose jobs the caller sees; None for those of all keys, which an admin key sees."""
+"""The key whose jobs the caller sees; None for those of all keys, which an admin key without limits sees."""
 
 
 class Counts(BaseModel):

@@ -11,6 +11,7 @@ from typing import cast
 
 from dragoman.deadline import DeadlinePassed, deadline
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable, classify
+from dragoman.engine.core.key_limits import KeyLimits, limited_to
 from dragoman.engine.core.limits import BATCH_BYTES
 from dragoman.engine.core.priority import Traffic, background
 from dragoman.engine.settings import Settings
@@ -45,7 +46,10 @@ class JobExecutor:
         snapshot: Snapshot,
         failing_since: MutableMapping[int, float],
         cancelled: Callable[[], bool],
+        limits: KeyLimits | None = None,
     ) -> None:
+        """``limits`` are those of the key that made the job."""
+        self._limits = limits
         self._answers = answers
         self._traffic = traffic
         self._settings = settings
@@ -72,7 +76,7 @@ class JobExecutor:
         self._traffic.wait_until_idle(_YIELD_SECONDS)
         try:
             seconds = self._settings.jobs.job_line_seconds
-            with background(seconds), deadline(seconds, self._cancelled):
+            with background(seconds), deadline(seconds, self._cancelled), limited_to(self._limits):
                 answer = self._answer(line_number)
         except Exception as fault:
             return None if self._cancelled() else self._answer_fault(line_number, fault)

@@ -14,6 +14,7 @@ from datetime import timedelta
 from threading import Event, Thread
 
 from dragoman.engine.core.errors import NotFound, classify
+from dragoman.engine.core.key_limits import KeyLimits
 from dragoman.engine.core.priority import Traffic
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
@@ -79,8 +80,10 @@ class JobScheduler:
         metrics: Metrics,
         traffic: Traffic,
         uploading: Callable[[], list[str]],
+        limits: Callable[[str], KeyLimits | None],
     ) -> None:
-        """``uploading`` returns the jobs that are being uploaded."""
+        """``uploading`` returns the jobs that are being uploaded, ``limits`` those of a key."""
+        self._limits = limits
         self._jobs = jobs
         self._tables = tables
         self._answers = answers
@@ -220,6 +223,7 @@ class JobScheduler:
             snapshot,
             run.failing_since,
             lambda: run.cancelled or self._is_halted(),
+            self._limits(job.key_id) if job.limited and job.key_id is not None else None,
         )
         answered, fault = chunk.work(lines)
         self._jobs.save(id, answered, None if fault is None else f"waiting: {fault}")

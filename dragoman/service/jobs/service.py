@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import Lock
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import and_, or_, select
 
 from dragoman.engine.core.errors import Conflict, InvalidRequest
+from dragoman.engine.core.key_limits import KeyLimits
 from dragoman.engine.core.priority import Traffic
 from dragoman.engine.core.trec import RunLine, trec_run
 from dragoman.engine.observability.metrics import Metrics
@@ -39,7 +40,9 @@ class Jobs:
         settings: Settings,
         metrics: Metrics,
         traffic: Traffic,
+        limits: Callable[[str], KeyLimits | None],
     ) -> None:
+        """``limits`` returns what a key may see, by its id."""
         self._store = store
         self._tables = tables
         self._answers = answers
@@ -47,7 +50,9 @@ class Jobs:
         self._jobs = JobRepository(store)
         self._lock = Lock()
         self._uploading: set[str] = set()
-        self._runner = JobScheduler(self._jobs, tables, answers, settings, metrics, traffic, lambda: self.uploading)
+        self._runner = JobScheduler(
+            self._jobs, tables, answers, settings, metrics, traffic, lambda: self.uploading, limits
+        )
 
     def start(self) -> None:
         """Go on with the jobs that are unfinished, in the background."""

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import Conflict, InvalidRequest, TooLarge, classify
+from dragoman.engine.core.key_limits import current_limits
 from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.engine.search.request import Method
 from dragoman.engine.settings import Settings
@@ -90,6 +91,7 @@ class JobSubmission:
             status=UPLOADING,
             idempotency_key=stored_idempotency_key(self._new),
             key_id=self._new.key_id,
+            limited=current_limits() is not None,
             expires_at=now() + timedelta(hours=self._settings.jobs.job_expire_hours),
         )
         try:

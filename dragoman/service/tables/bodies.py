@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.engine.core.numbers import significant
+from dragoman.engine.core.answer import significant
 from dragoman.engine.tables.lookup import Lookup
 from dragoman.lexicon.formats.items import Detected
 from dragoman.service.tables.schemas import (

@@ -23,7 +23,7 @@ const RELIABILITY = "Sure only where a sentence says the same, or differs in a n
 
 /** Offer answers and judgements only where the service has a reader, and say elsewhere how to get one. */
 export async function offerAnswers() {
-  const { model, statements, advice } = await fetchJson("/v1/qa").catch(() => ({ model: null, statements: null }));
+  const { model, statements, advice } = await fetchJson("v1/qa").catch(() => ({ model: null, statements: null }));
   byId("ask-button").classList.toggle("hidden", model === null);
   byId("judge-button").classList.toggle("hidden", statements === null);
   byId("own-text").classList.toggle("hidden", model === null && statements === null);
@@ -60,7 +60,7 @@ function read(kind, show) {
     collections,
   };
   send({
-    path: "/v1/qa",
+    path: "v1/qa",
     request,
     status: "Reading…",
     show: (found) => show(found, context),

@@ -84,7 +84,7 @@ function withChosenGloss(hit) {
 }
 
 async function showWholeDocument(hit, queryLanguage, text, button) {
-  const path = `/v1/collections/${encodeURIComponent(hit.collection)}/documents/${encodeURIComponent(hit.id)}`;
+  const path = `v1/collections/${encodeURIComponent(hit.collection)}/documents/${encodeURIComponent(hit.id)}`;
   button.disabled = true;
   try {
     const found = await fetchJson(path);

@@ -29,7 +29,7 @@ export async function loadCollections() {
   const container = byId("collections");
   const legend = container.querySelector("legend");
   try {
-    const { collections } = await fetchJson("/v1/collections");
+    const { collections } = await fetchJson("v1/collections");
     const boxes = collections.map(createCollectionBox);
     container.replaceChildren(legend, ...(boxes.length > 0 ? boxes : [createMuted("There are none yet.")]));
     addLanguages(collections.map(({ language }) => language));
@@ -42,7 +42,7 @@ export async function loadCollections() {
 
 /** Offer translation only where the service has a translator. A failure is told by the collections already. */
 export async function offerTranslation() {
-  const { model } = await fetchJson("/v1/translate").catch(() => ({ model: null }));
+  const { model } = await fetchJson("v1/translate").catch(() => ({ model: null }));
   byId("translation").classList.toggle("hidden", model === null);
 }
 
@@ -165,7 +165,7 @@ export function search() {
     translate_snippets: byId("translate-snippets").checked || undefined,
     collections,
   };
-  send({ path: "/v1/search", request, status: "Searching…", show: showAnswer, again: search });
+  send({ path: "v1/search", request, status: "Searching…", show: showAnswer, again: search });
 }
 
 function showAnswer(answer) {

@@ -21,13 +21,13 @@ const CHECKSUM_DIGITS = 12;
 /* ---- tables ---- */
 
 function tablePath(name) {
-  return `/v1/tables/${encodeURIComponent(name)}`;
+  return `v1/tables/${encodeURIComponent(name)}`;
 }
 
 export async function loadTables() {
   byId("tables-error").replaceChildren();
   try {
-    const { tables } = await fetchJson("/v1/tables");
+    const { tables } = await fetchJson("v1/tables");
     showTables(tables);
     addLanguages(tables.flatMap(({ source, target }) => [source, target]));
   } catch (error) {

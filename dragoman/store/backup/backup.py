@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from sqlalchemy import Integer, LargeBinary, func, select, text
+from sqlalchemy import Integer, LargeBinary, func, select, text, update
 from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import Conflict
@@ -18,7 +18,7 @@ from dragoman.store.backup.format import TABLES, BackupRow, head_line, read_rows
 from dragoman.store.backup.insertion import insert_rows
 from dragoman.store.backup.older import open_migrated
 from dragoman.store.database import HEAD, Store
-from dragoman.store.models import now
+from dragoman.store.models import Collection, KeyCollection, now
 
 _ROWS_AT_ONCE = 500
 _WIDE_ROWS_AT_ONCE = 20
@@ -26,6 +26,8 @@ _WIDE_ROWS_AT_ONCE = 20
 _READ = 1 << 20
 _KEYS = "api_keys"
 """The table that need not be empty: whoever restores by HTTP has a key."""
+_KEY_COLLECTIONS = "key_collections"
+"""Nor this one, of keys that are limited."""
 _NUMBERED = {
     "recorded_searches": ("id", "recorded_searches"),
     "recorded_words": ("search_id", "recorded_searches"),
@@ -110,7 +112,9 @@ def restore_backup(
             if not store.sqlite:  # what others store meanwhile would take the keys of restored rows
                 session.execute(text(f"LOCK TABLE {', '.join(TABLES)} IN SHARE ROW EXCLUSIVE MODE"))
             _check_empty(session)
-            insert_rows(session, _fit_in(session, read_rows(_unpack(spool, limit), TABLES)))
+            keys = set(session.execute(select(TABLES[_KEYS].c.id)).scalars())
+            insert_rows(session, _fit_in(session, read_rows(_unpack(spool, limit), TABLES), keys))
+            _bind_names(session, keys)
             if not store.sqlite:
                 _continue_counting(session)
     return counts
@@ -124,17 +128,25 @@ def _count_live(rows: Iterable[BackupRow]) -> dict[str, int]:
     return counts
 
 
-def _fit_in(session: Session, rows: Iterable[BackupRow]) -> Iterator[BackupRow]:
-    """The rows without keys that the database has; what was recorded is numbered on."""
-    keys = set(session.execute(select(TABLES[_KEYS].c.id)).scalars())
+def _fit_in(session: Session, rows: Iterable[BackupRow], keys: Set[str]) -> Iterator[BackupRow]:
+    """The rows without the ``keys`` that the database has; what was recorded is numbered on."""
     starts = {name: session.scalar(select(func.max(TABLES[name].c.id))) or 0 for _, name in _NUMBERED.values()}
     for row in rows:
-        if row.table.name == _KEYS and row.cells["id"] in keys:
+        key = row.cells.get({_KEYS: "id", _KEY_COLLECTIONS: "key_id"}.get(row.table.name, ""))
+        if key is not None and key in keys:
             continue
         if (numbered := _NUMBERED.get(row.table.name)) is not None:
             column, of_table = numbered
             row.cells[column] += starts[of_table]
         yield row
+
+
+def _bind_names(session: Session, keys: Iterable[str]) -> None:
+    """Give restored collections to limited keys that were there before, and that were given their names."""
+    of_name = select(Collection.id).where(Collection.name == KeyCollection.name).scalar_subquery()
+    for key in sorted(keys):
+        waiting = (KeyCollection.key_id == key, KeyCollection.collection_id.is_(None))
+        session.execute(update(KeyCollection).where(*waiting).values(collection_id=of_name))
 
 
 def _unpack(spool: IO[bytes], limit: int | None) -> Iterator[bytes]:
@@ -144,7 +156,7 @@ def _unpack(spool: IO[bytes], limit: int | None) -> Iterator[bytes]:
 
 def _check_empty(session: Session) -> None:
     for table in TABLES.values():
-        if table.name == _KEYS or table.name in _NUMBERED:
+        if table.name in (_KEYS, _KEY_COLLECTIONS) or table.name in _NUMBERED:
             continue
         if session.execute(select(table.primary_key.columns[0]).limit(1)).first() is not None:
             raise Conflict(

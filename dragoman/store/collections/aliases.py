@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound
 from dragoman.engine.core.names import check_name, is_name
+from dragoman.store.collections.granted import check_name_is_given, is_visible, visible_collections
 from dragoman.store.database import Store
 from dragoman.store.models import Alias, Collection
 
@@ -33,12 +34,13 @@ class Aliases:
     def all(self) -> list[AliasInfo]:
         """All aliases by name."""
         with self._store.read() as session:
+            visible = visible_collections(session)
             rows = session.execute(
-                select(Alias.name, Collection.name.label("collection"))
+                select(Alias.name, Collection.id, Collection.name.label("collection"))
                 .join(Collection, Collection.id == Alias.collection_id)
                 .order_by(Alias.name)
             )
-            return [AliasInfo(row.name, row.collection) for row in rows]
+            return [AliasInfo(row.name, row.collection) for row in rows if visible is None or row.id in visible]
 
     def get(self, alias: str) -> AliasInfo:
         """One alias.
@@ -65,6 +67,7 @@ class Aliases:
             raise InvalidRequest(f"alias: {fault}") from fault
         with self._store.write() as session:
             hold_names(session)
+            check_name_is_given(session, alias)
             if session.scalar(select(Collection.id).where(Collection.name == alias)) is not None:
                 raise Conflict(f"there is a collection named '{alias}' already")
             row = find_collection(session, collection, lock=True)
@@ -81,23 +84,25 @@ class Aliases:
         """
         with self._store.write() as session:
             hold_names(session)
-            usable = alias if is_name(alias) else None
+            usable = alias if find_by_aliases(session, [alias]) else None
             gone = session.execute(delete(Alias).where(Alias.name == usable).returning(Alias.name)).all()
         if not gone:
             raise _no_alias(alias)
 
 
 def find_collection(session: Session, name: str, *, lock: bool = False) -> Collection | None:
-    """The row of the collection that has a name, or that an alias of this name stands for."""
+    """The row of the collection that has a name, or that an alias of this name stands for, if it may be seen."""
     if not is_name(name):
         return None
     statement = select(Collection).where(Collection.name == name)
     row = session.scalar(statement.with_for_update() if lock else statement)
-    return row if row is not None else find_by_aliases(session, [name], lock=lock).get(name)
+    if row is None:
+        return find_by_aliases(session, [name], lock=lock).get(name)
+    return row if is_visible(session, row) else None
 
 
 def find_by_aliases(session: Session, names: Iterable[str], *, lock: bool = False) -> dict[str, Collection]:
-    """The rows of collections by those of the names that are aliases."""
+    """The rows of collections by those of the names that are aliases, without those that may not be seen."""
     usable = [name for name in names if is_name(name)]
     statement = (
         select(Alias.name, Collection)
@@ -105,7 +110,8 @@ def find_by_aliases(session: Session, names: Iterable[str], *, lock: bool = Fals
         .where(Alias.name.in_(usable))
     )
     rows = session.execute(statement.with_for_update(of=Collection) if lock else statement) if usable else ()
-    return {alias: row for alias, row in rows}  # noqa: C416
+    visible = visible_collections(session)
+    return {alias: row for alias, row in rows if visible is None or row.id in visible}
 
 
 def hold_names(session: Session) -> None:

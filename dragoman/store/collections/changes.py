@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import Conflict, NotFound
 from dragoman.store.collections.aliases import check_no_alias, hold_names
+from dragoman.store.collections.granted import check_name_is_given, note_renamed
 from dragoman.store.database import Store
 from dragoman.store.documents.info import Generations, check_generation
 from dragoman.store.models import Collection, Document
@@ -28,10 +29,13 @@ def change_collection(store: Store, id: int, changes: Mapping[str, Any], expecte
         with store.write() as session:
             if "name" in changes:
                 hold_names(session)
+                check_name_is_given(session, changes["name"])
                 check_no_alias(session, changes["name"])
             row = _lock(session, id, expected)
             for column, content in changes.items():
                 setattr(row, column, content)
+            if "name" in changes:
+                note_renamed(session, row)
     except IntegrityError as fault:
         raise Conflict(f"there is a collection named '{changes.get('name')}' already") from fault
     return row

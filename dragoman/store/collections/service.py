@@ -15,6 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from dragoman.deadline import DeadlinePassed, check
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, classify
+from dragoman.engine.core.key_limits import current_limits
 from dragoman.engine.core.names import check_name, is_name
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
@@ -39,6 +40,12 @@ from dragoman.store.collections.aliases import (
     hold_names,
 )
 from dragoman.store.collections.changes import change_collection, empty_collection
+from dragoman.store.collections.granted import (
+    bind_created,
+    check_name_is_given,
+    unbind_deleted,
+    visible_collections,
+)
 from dragoman.store.collections.importing import DocumentImport, Imported, ImportForm
 from dragoman.store.collections.statistics import Statistics, collect_statistics
 from dragoman.store.collections.stored_documents import StoredDocuments
@@ -129,8 +136,11 @@ class Collections:
         try:
             with self._store.write() as session:
                 hold_names(session)
+                check_name_is_given(session, row.name)
                 check_no_alias(session, row.name)
                 session.add(row)
+                session.flush()
+                bind_created(session, row)
         except IntegrityError as fault:
             raise Conflict(f"there is a collection named '{name}' already") from fault
         try:
@@ -142,7 +152,7 @@ class Collections:
 
     def all(self) -> list[CollectionInfo]:
         """All collections by name."""
-        return [self._info(row) for row in self._store.rows(_ALL, {})]
+        return [self._info(row) for row in self._visible(self._store.rows(_ALL, {}))]
 
     def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
         """The collections of these names or aliases, in their order, each once; all for None.
@@ -154,7 +164,8 @@ class Collections:
             return self.all()
         distinct = list(dict.fromkeys(names))
         usable = [name for name in distinct if is_name(name)]
-        by_name = {row.asked: self._info(row) for row in self._store.rows(_NAMED, {"names": usable})}
+        rows = self._visible(self._store.rows(_NAMED, {"names": usable}))
+        by_name = {row.asked: self._info(row) for row in rows}
         for name in distinct:
             if name not in by_name:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
@@ -437,6 +448,14 @@ class Collections:
                 raise
             logger.warning("the index of %s follows a change later: %s", index.name, fault)
 
+    def _visible(self, rows: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
+        """Those of some collections that whoever asks may see."""
+        if current_limits() is None:
+            return rows
+        with self._store.read() as session:
+            visible = visible_collections(session)
+        return rows if visible is None else [row for row in rows if row.id in visible]
+
     def _row(self, name: str) -> Collection:
         with self._store.read() as session:
             row = find_collection(session, name)
@@ -452,6 +471,7 @@ class Collections:
             check_no_target(session, gone.id)
             if name is not None:
                 check_name_of(session, row, name)
+            unbind_deleted(session, gone.id)
             session.execute(delete(Document).where(Document.collection_id == gone.id))
             session.execute(delete(Collection).where(Collection.id == gone.id))
         self._indexes.follower.drop(gone.id, gone.uid)

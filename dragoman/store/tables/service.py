@@ -8,6 +8,7 @@ from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable, classify
+from dragoman.engine.core.key_limits import check_table, sees_table
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.choices import VersionKey
 from dragoman.engine.tables.compiled import CompiledTables, content_checksum
@@ -92,6 +93,7 @@ class Tables:
             ServiceError: the file cannot be read to its end; the message has the line. Nothing is stored.
         """
         upload = validate_upload(upload)
+        check_table(upload.name)
         present = self._store.languages(upload.name)
         if present is not None:
             check_languages(upload.name, present, (upload.source, upload.target))
@@ -126,6 +128,7 @@ class Tables:
             InvalidRequest: see :func:`~dragoman.store.tables.patching.apply_patch`.
             Conflict: another version was made or activated meanwhile.
         """
+        self.get(name)
         with self._patching:
             base = self._base(name)
             info = self.browse.info(base)
@@ -141,7 +144,7 @@ class Tables:
 
     def all(self) -> list[TableInfo]:
         """All tables by name."""
-        return self._store.tables()
+        return [table for table in self._store.tables() if sees_table(table.name)]
 
     def get(self, name: str) -> TableInfo:
         """One table; raises :class:`NotFound` if there is none of this name."""
@@ -185,9 +188,12 @@ class Tables:
         commit: Callable[[Sequence[ActiveVersion], Sequence[ActiveVersion]], T],
         named: Collection[VersionKey] = (),
     ) -> T:
-        """Call ``commit`` with the active versions and the other ones of ``named``, before any can be deleted."""
+        """Call ``commit`` with the active versions and the other ones of ``named``, before any can be deleted.
+
+        Versions of tables that whoever asks may not see are left out.
+        """
         with self._publishing:
-            ready, active = self._store.ready()
+            ready, active = ([each for each in versions if sees_table(each.name)] for versions in self._store.ready())
             others = [version for version in ready if version not in active]
             return commit(active, [version for version in others if (version.name, version.version) in named])
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dragoman import deadline
 from dragoman.engine.core.errors import InvalidRequest, NotFound, Unavailable
+from dragoman.engine.core.key_limits import sees_table
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.compiled import CompiledTables, Loaded
 from dragoman.engine.tables.lookup import Lookup, TermLookup, show_entries
@@ -38,7 +39,7 @@ class TableBrowser:
         Raises:
             NotFound: there is none of this name.
         """
-        tables = self._store.tables(name)
+        tables = self._store.tables(name) if sees_table(name) else []
         if not tables:
             raise NotFound(f"there is no translation table named {name[:64]!r}")
         return tables[0]
@@ -68,7 +69,8 @@ class TableBrowser:
         """
         if source == target:
             raise InvalidRequest("target: must be another language than source")
-        chosen = choose_versions(*self._store.ready(), source, target)
+        ready, active = ([each for each in versions if sees_table(each.name)] for versions in self._store.ready())
+        chosen = choose_versions(ready, active, source, target)
         with deadline.deadline(self._seconds):
             return look_up_all(chosen, term, source, self._content_if_there, self._terms)
 
@@ -139,9 +141,10 @@ class TableBrowser:
         Raises:
             NotFound: no such table or version.
         """
-        for candidate in ready:
-            if candidate.name == name and candidate.version == version:
-                return candidate
+        if sees_table(name):
+            for candidate in ready:
+                if candidate.name == name and candidate.version == version:
+                    return candidate
         self.get(name)
         raise NotFound(f"table '{name}' has no version {version}")
 
@@ -149,8 +152,9 @@ class TableBrowser:
         ready, active = self._store.ready()
         if version is not None:
             return self.find_version(ready, name, version)
-        for candidate in active:
-            if candidate.name == name:
-                return candidate
+        if sees_table(name):
+            for candidate in active:
+                if candidate.name == name:
+                    return candidate
         self.get(name)
         raise NotFound(f"table '{name}' has no active version: name one with ?version=")

@@ -344,9 +344,10 @@ def test_the_openapi_document_says_which_key_is_needed(closed: Closed) -> None:
     document = closed.running.client.get("/openapi.json").json()
     assert document["components"]["securitySchemes"]["ApiKey"]["scheme"] == "bearer"
     paths = document["paths"]
-    assert paths["/v1/search"]["post"]["security"] == [{"ApiKey": ["search"]}]
-    assert paths["/v1/collections"]["get"]["security"] == [{"ApiKey": ["search"]}, {"ApiKey": ["admin"]}]
-    assert paths["/v1/collections"]["post"]["security"] == [{"ApiKey": ["admin"]}]
+    assert paths["/v1/search"]["post"]["security"] == [{"ApiKey": ["search"]}, {"ApiKeyHeader": ["search"]}]
+    either = [{scheme: [scope]} for scheme in ("ApiKey", "ApiKeyHeader") for scope in ("search", "admin")]
+    assert paths["/v1/collections"]["get"]["security"] == either
+    assert paths["/v1/collections"]["post"]["security"] == [{"ApiKey": ["admin"]}, {"ApiKeyHeader": ["admin"]}]
     assert paths["/healthz"]["get"]["security"] == []
     assert {"401", "403", "429"} <= set(paths["/v1/search"]["post"]["responses"])
 

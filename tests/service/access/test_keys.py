@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.engine.core.errors import Conflict, Unauthorized
+from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, Unauthorized
+from dragoman.engine.core.key_limits import limited_to
 from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access
 from dragoman.service.access.keys import KeyInfo, Keys, NewKey, claimed_id, recognise_key
+from dragoman.store.collections.aliases import find_collection
+from dragoman.store.collections.granted import note_renamed, visible_collections
 from dragoman.store.database import Store
-from dragoman.store.models import now
+from dragoman.store.models import Collection, now
 from tests.support.access_client import identifier, keys_command, make_key
 from tests.support.serving import dragoman
 
@@ -86,6 +89,29 @@ def test_a_rotated_key_works_beside_its_successor_until_the_grace_is_over(store:
         stored.rotate(old.id, timedelta(0))
 
 
+def test_a_rotated_key_has_the_limits_of_the_old_one(store: Store) -> None:
+    """They name the collection as it is named now, and stay the key's once it is revoked, until all are forgotten."""
+    stored = Keys(store)
+    with store.write() as session:
+        session.add(Collection(name="news", language="de"))
+    old, _ = stored.create(NewKey(("search",), collections=("news", "later"), tables=()))
+    with store.write() as session:
+        row = find_collection(session, "news")
+        assert row is not None
+        row.name = "press"
+        note_renamed(session, row)
+    new, _ = stored.rotate(old.id, timedelta(0))
+    assert (new.collections, new.tables) == (("press", "later"), ())
+    stored.revoke(new.id)
+    with limited_to(stored.limits(new.id)), store.read() as session:
+        assert visible_collections(session) == {row.id}
+    stored.forget()
+    with pytest.raises(NotFound):
+        stored.limits(new.id)
+    with pytest.raises(InvalidRequest, match=r"tables\[1\]"):
+        stored.create(NewKey(("search",), tables=("a", "A b")))
+
+
 def test_the_command_line_makes_keys_that_expire_and_rotates_them(tmp_path: Path) -> None:
     key = make_key(tmp_path, None, "search", name="ada", expires_in="90d")
     printed = keys_command(tmp_path, None, "rotate", identifier(key), "--grace", "12h").strip().splitlines()
@@ -94,6 +120,11 @@ def test_the_command_line_makes_keys_that_expire_and_rotates_them(tmp_path: Path
     assert "expires" in listed and "last used" in listed
     assert f"{now() + timedelta(days=90):%Y-%m-%d}" in listed
     assert identifier(printed[0]) in listed
+    made = dragoman(
+        "keys", "create", "--scope", "jobs", "--collection", "b", "--collection", "a", "--data-dir", tmp_path
+    )
+    assert made.returncode == 0, made.stderr
+    assert "b, a" in keys_command(tmp_path, None, "list")
     make_key(tmp_path, None, "search", expires_at="2999-01-31")
     assert "2999-01-31 00:00" in keys_command(tmp_path, None, "list")
 

@@ -77,7 +77,7 @@ def test_the_page_has_no_inline_script_or_style(client: httpx.Client) -> None:
 def test_the_page_names_no_file_but_its_own(client: httpx.Client) -> None:
     elements = _Elements(client.get("/").text)
     addresses = {str(values[name]) for _, values in elements.found for name in ("src", "href") if name in values}
-    assert {address for address in addresses if not address.startswith("data:")} == {"/web/page.js", "/web/style.css"}
+    assert {address for address in addresses if not address.startswith("data:")} == {"web/page.js", "web/style.css"}
 
 
 def test_the_scripts_import_one_another_and_nothing_else(client: httpx.Client) -> None:

@@ -33,6 +33,7 @@ from dragoman.store.models import (
     DocumentEmbedding,
     Job,
     JobLine,
+    KeyCollection,
     TableEntry,
     TableVersion,
     TranslationTable,
@@ -94,7 +95,11 @@ def fill(store: Store, documents: int = 3) -> None:
                     target_written="Hund",
                 )
             )
-        session.add(ApiKey(id="k1", digest="d" * 64, scopes=["search", "admin"], created_at=NOW))
+        limits = {"limited": True, "tables": ["mine"]}
+        session.add(ApiKey(id="k1", digest="d" * 64, scopes=["search", "admin"], created_at=NOW, **limits))
+        session.flush()
+        for position, (name, id) in enumerate((("news", 7), ("later", None))):
+            session.add(KeyCollection(key_id="k1", position=position, name=name, collection_id=id))
         session.add(
             Job(
                 id="job_1",
@@ -171,8 +176,12 @@ def test_a_database_that_is_not_empty_keeps_what_it_has_and_an_empty_one_its_key
     assert rows_of(second) == before
     with third.write() as session:
         session.add(ApiKey(id="k1", digest="e" * 64, scopes=["admin"]))
-        session.add(ApiKey(id="k2", digest="f" * 64, scopes=["admin"]))
+        session.add(ApiKey(id="k2", digest="f" * 64, scopes=["search"], limited=True))
+        session.flush()
+        for position, name in enumerate(("news", "later")):
+            session.add(KeyCollection(key_id="k2", position=position, name=name))
     restore_backup(third, write_backup(first))
+    assert rows_of(third)["key_collections"] == [("k2", 0, "news", 7), ("k2", 1, "later", None)]
     assert {row[0]: row[1][0] for row in rows_of(third)["api_keys"]} == {"k1": "e", "k2": "f"}
 
 
@@ -248,6 +257,8 @@ def test_a_backup_of_an_earlier_schema_is_migrated(make: Callable[[str], Store],
     with first.write() as session:  # not in all of these schemas
         session.execute(delete(DocumentEmbedding))
         session.execute(delete(Alias))
+        session.execute(delete(KeyCollection))
+        session.execute(update(ApiKey).values(limited=False, tables=None))
         session.execute(update(Collection).values(encoder=None))
         session.execute(update(Document).values(title_key=title_key("Tïtel", "de")))
         session.execute(delete(TableEntry).where(TableEntry.version_id == 3))

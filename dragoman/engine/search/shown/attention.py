@@ -12,9 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dragoman.deadline import check_each
-from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.answer import Degraded, significant
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.core.numbers import significant
 from dragoman.engine.core.stages import optional
 from dragoman.engine.query.analysed_text import AnalysedText
 from dragoman.engine.rerank.references import make_references, readable_part, words_of

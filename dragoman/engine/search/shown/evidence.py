@@ -14,7 +14,7 @@ from typing import Literal
 import regex
 
 from dragoman.deadline import check
-from dragoman.engine.core.numbers import significant
+from dragoman.engine.core.answer import significant
 from dragoman.engine.query.description import query_term
 from dragoman.engine.query.exact.pattern import Reading
 from dragoman.engine.query.translation import Translated

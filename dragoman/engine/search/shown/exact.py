@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.engine.core.numbers import significant
+from dragoman.engine.core.answer import significant
 from dragoman.engine.indexing.feed import indexed_text
 from dragoman.engine.query.exact.pattern import Occurrence, Reading
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
