@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.backbone.steering import Steering
+from dragoman.backbone.constraints.steering import Steering
 from dragoman.backbone.tokenizer import EOS, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
 from dragoman.deadline import check_each

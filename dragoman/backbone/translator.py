@@ -22,10 +22,10 @@ from dragoman.backbone.checkpoints import (
     veco_config,
     write_tensors,
 )
+from dragoman.backbone.constraints.phrases import Phrase, Vocabulary
+from dragoman.backbone.constraints.steering import Steering
 from dragoman.backbone.padding import pad_rows
-from dragoman.backbone.phrases import Phrase, Vocabulary
 from dragoman.backbone.seq2seq import Hypothesis, Seq2Seq, beam_search
-from dragoman.backbone.steering import Steering
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut_evenly
 from dragoman.backbone.veco import Veco
 from dragoman.files.atomic import atomic_folder

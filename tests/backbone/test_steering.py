@@ -12,10 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.backbone.constraints.phrases import Phrase, Vocabulary, has_phrase
+from dragoman.backbone.constraints.steering import Steering
 from dragoman.backbone.loading import load_translator
-from dragoman.backbone.phrases import Phrase, Vocabulary, has_phrase
 from dragoman.backbone.seq2seq import Seq2Seq
-from dragoman.backbone.steering import Steering
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.translator import VecoTranslator
 from dragoman.reasoning.layalign.decoding import Decoder, Stream

@@ -28,7 +28,7 @@ from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.runtime import Runtime
 
 if TYPE_CHECKING:
-    from dragoman.backbone.phrases import Phrase
+    from dragoman.backbone.constraints.phrases import Phrase
     from dragoman.backbone.sentences import TokenStates
     from dragoman.backbone.translator import Translation
     from dragoman.indexes.dense.state_codec import StateCodec

@@ -26,7 +26,7 @@ from tests.support import small_batches
 from tests.support.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
 if TYPE_CHECKING:
-    from dragoman.backbone.phrases import Phrase
+    from dragoman.backbone.constraints.phrases import Phrase
     from dragoman.backbone.translator import Translation
 
 STANDING_IN = [sys.executable, "-m", "tests.support.standing_in"]

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.phrases import Phrase, Vocabulary
+from dragoman.backbone.constraints.phrases import Phrase, Vocabulary
+from dragoman.backbone.constraints.steering import Steering
 from dragoman.backbone.pretrained.huggingface import first_line, load_config_and_tokenizer, load_pretrained
-from dragoman.backbone.steering import Steering
 from dragoman.backbone.translator import Translation, Translator, UnsupportedPair
 
 ROWS_PER_BATCH = 16

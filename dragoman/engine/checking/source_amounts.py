@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import regex
 
-from dragoman.backbone.phrases import Phrase
+from dragoman.backbone.constraints.phrases import Phrase
 from dragoman.checking.amounts import Amount, read_amounts
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
-from dragoman.backbone.phrases import Phrase
+from dragoman.backbone.constraints.phrases import Phrase
 from dragoman.checking.names import find_names
 from dragoman.checking.sentence import Side
 from dragoman.deadline import check_each

@@ -10,7 +10,7 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from dragoman.backbone.phrases import Phrase, has_phrase
+from dragoman.backbone.constraints.phrases import Phrase, has_phrase
 from dragoman.engine.models.generation import Generating, Prompted
 
 

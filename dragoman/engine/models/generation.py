@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from dragoman.backbone.phrases import Phrase
+from dragoman.backbone.constraints.phrases import Phrase
 from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
 from dragoman.engine.models.queue.worker import UNFINISHED
 from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dragoman.backbone.phrases import Phrase
+from dragoman.backbone.constraints.phrases import Phrase
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.models.drafts import Draft, Drafts, SourceSentence, lacks_term

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dragoman.backbone.constraints.steering import Steering
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
-from dragoman.backbone.steering import Steering
 from dragoman.deadline import check
 from dragoman.reasoning.layalign.model import EncoderStates, FusedCache, LayAlign, Prompt
 from dragoman.reasoning.layalign.states import read_texts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.backbone.phrases import Phrase, Vocabulary
+from dragoman.backbone.constraints.phrases import Phrase, Vocabulary
+from dragoman.backbone.constraints.steering import Steering
 from dragoman.backbone.pretrained.llm import LanguageModel
-from dragoman.backbone.steering import Steering
 from dragoman.reasoning.layalign.bridges import load_bridge
 from dragoman.reasoning.layalign.decoding import Decoder, Stream
 from dragoman.reasoning.layalign.model import Prompt

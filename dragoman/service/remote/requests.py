@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from dragoman.backbone.phrases import Phrase, PhraseKind
+from dragoman.backbone.constraints.phrases import Phrase, PhraseKind
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.limits import DOCUMENTS
 from dragoman.engine.models.drafts import SourceSentence

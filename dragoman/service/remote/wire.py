@@ -51,7 +51,7 @@ _PLACES = {
     "SourceSentence": _MODELS + "drafts",
     "Draft": _MODELS + "drafts",
     "Drafts": _MODELS + "drafts",
-    "Phrase": "dragoman.backbone.phrases",
+    "Phrase": "dragoman.backbone.constraints.phrases",
     "Generate": _MODELS + "generation",
     "Prompted": _MODELS + "generation",
     "Generated": _MODELS + "generation",

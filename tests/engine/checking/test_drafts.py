@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.backbone.phrases import Phrase, has_phrase
+from dragoman.backbone.constraints.phrases import Phrase, has_phrase
 from dragoman.checking import Check, Knowledge, Reason, check_sentences
 from dragoman.checking.amounts import compare_amounts
 from dragoman.engine.checking.choosing import choose_draft

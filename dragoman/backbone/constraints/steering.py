@@ -1,4 +1,4 @@
-"""Leads generation to phrases; see :mod:`dragoman.backbone.phrases`."""
+"""Leads generation to phrases; see :mod:`dragoman.backbone.constraints.phrases`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import regex
 import torch
 from torch import Tensor
 
-from dragoman.backbone.phrases import Phrase, Vocabulary, has_phrase
+from dragoman.backbone.constraints.phrases import Phrase, Vocabulary, has_phrase
 
 HINT_COST = 3.0
 """The most that a hint may cost where it is put, in nats: the generator nearly wrote it by itself."""
