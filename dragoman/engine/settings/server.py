@@ -17,7 +17,24 @@ DATABASE = "dragoman.db"
 
 
 _ROOT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+", re.ASCII)
-_TAKEN = frozenset({"v1", "v2", "web", "docs", "openapi.json", "healthz", "readyz", "metrics", "rerank", "mcp"})
+_TAKEN = frozenset(
+    {
+        "v1",
+        "v2",
+        "web",
+        "docs",
+        "openapi.json",
+        "healthz",
+        "readyz",
+        "metrics",
+        "rerank",
+        "mcp",
+        "embed",
+        "info",
+        "retrieval",
+        "integrations",
+    }
+)
 """How the service's own paths begin: under such a prefix nobody could tell what a proxy has stripped."""
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#@,*]+", re.ASCII)
 

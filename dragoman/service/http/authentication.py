@@ -15,7 +15,7 @@ from dragoman.engine.observability.refusals import report_refusal
 from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.access.keys import SCOPES, claimed_id
-from dragoman.service.http.bodies import bearer, sent_key
+from dragoman.service.http.bodies import claimed_key, sent_key
 from dragoman.service.http.errors import error_response
 from dragoman.service.http.same_site import READING, check_same_site
 from dragoman.service.http.visitors import Visitors
@@ -116,7 +116,7 @@ class Authentication:
         try:
             await self._admit(scope, receive, send)
         except (Unauthorized, Forbidden) as refusal:
-            caller = scope["state"].get("key_id") or claimed_id(bearer(scope))
+            caller = scope["state"].get("key_id") or claimed_id(claimed_key(scope))
             report_refusal(scope, refusal.reason, caller)
             if isinstance(refusal, Unauthorized):
                 self._failed.check(scope)

@@ -187,14 +187,22 @@ def sent_key(scope: Scope) -> str | None:
     Raises:
         Unauthorized: there are two different ones.
     """
-    key = bearer(scope)
-    headers: list[tuple[bytes, bytes]] = scope["headers"]
-    others = {sent.decode("latin-1").strip() for name, sent in headers if name == b"x-api-key"}
+    key, others = bearer(scope), _api_keys(scope)
     if not others:
         return key
     if len(others) > 1 or (key and key not in others):
         raise Unauthorized("Authorization and X-API-Key name different API keys: send one of them", "malformed")
     return others.pop()
+
+
+def claimed_key(scope: Scope) -> str | None:
+    """What a refused request may have meant as its key."""
+    return bearer(scope) or next(iter(_api_keys(scope)), None)
+
+
+def _api_keys(scope: Scope) -> set[str]:
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    return {sent.decode("latin-1").strip() for name, sent in headers if name == b"x-api-key"}
 
 
 def bearer(scope: Scope) -> str | None:
