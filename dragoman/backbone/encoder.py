@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dragoman.backbone.padding import pad_rows
+from dragoman.backbone.pooling import Pooling
 from dragoman.backbone.post_norm import PostNormEncoder, of_veco
 from dragoman.backbone.tokenizer import BOS, EOS, MASK, PAD, Encoded, Subwords
 from dragoman.backbone.veco import Added, BertEncoder, Veco
@@ -46,12 +47,14 @@ class Encoder(nn.Module, ABC):
     max_length: int
     """Maximal number of tokens in a row, including special tokens."""
     sentence_layer: int
-    """The layer whose mean over tokens encodes a sentence; 0 is the embeddings."""
+    """The layer whose states encode a sentence; 0 is the embeddings."""
     pad: int
     mask_id: int | None = None
     """The token that hides another one in masked language modelling, if there is one."""
     prefixes: Mapping[str, str] = MappingProxyType({})
     """What precedes a sentence before it is encoded, by its kind: `query` or `passage`."""
+    pooling: Pooling = Pooling()
+    """How the states of the sentence layer become the vector of a text."""
     precisions: tuple[torch.dtype, ...] = (torch.float32, torch.bfloat16)
     """The precisions that change no ranking noticeably, as measured."""
     unrelated_cosine: float | None = None

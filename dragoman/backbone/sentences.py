@@ -1,6 +1,7 @@
 """Sentence encoding: the mean over all tokens of one layer, and the states of the tokens of an inner layer.
 
 The layer is the model's: the last one of multilingual-e5, a middle one of ours (VECO, section 4.2: the 19th of 24).
+An encoder of sentence-transformers pools as its files say.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.packing import pack_rows
 from dragoman.backbone.padding import pad_rows
 from dragoman.backbone.products import fastest
-from dragoman.backbone.tokenizer import cut_evenly
+from dragoman.backbone.tokenizer import Encoded, cut_evenly
 from dragoman.deadline import check
 
 TOKENS_AT_ONCE = 1_024
@@ -71,7 +72,8 @@ class SentenceEncoder:
         if not 0 <= self.layer <= encoder.layers:
             raise ValueError(f"layer {self.layer} is not one of {encoder.name}'s 0 to {encoder.layers}")
         self.name = f"{encoder.name}@{self.layer}"
-        self.width = encoder.width
+        self.pooling = encoder.pooling
+        self.width = self.pooling.width(encoder.width)
         self.device = next(encoder.parameters()).device
         dtype = dtype or fastest(self.device.type, encoder.precisions)
         self._fast = encoder.for_inference(dtype, whole=True)
@@ -80,6 +82,8 @@ class SentenceEncoder:
         """The number format it computes in, such as `bfloat16`."""
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
         self._begin = encoder.frame([_SENTINEL]).index(_SENTINEL)
+        if self.pooling.head is not None:
+            self.pooling.head.to(self.device)
 
     @cached_property
     def unrelated_cosine(self) -> float:
@@ -106,9 +110,29 @@ class SentenceEncoder:
 
         A text without tokens is encoded from the prefix and the special tokens alone. A text that is too long for the
         model is split into windows of equal length, and the mean is over all their tokens. Except for rounding, a
-        vector does not depend on other texts.
+        vector does not depend on other texts. Of an encoder that takes one token's state, it is the mean over windows.
         """
-        return self._encode([text.ids for text in self.encoder.subwords(texts)], kind, tokens, ())[0]
+        return self._encode(*self._read(texts, kind)[1:], tokens, ())[0]
+
+    def embed(self, texts: Sequence[str], kind: str = "passage") -> tuple[NDArray[np.float32], list[int]]:
+        """Vectors (texts, width), of the length that the encoder's files say, and each text's tokens, all of them."""
+        _, ids, prefixes = self._read(texts, kind)
+        vectors, _ = self._encode(ids, prefixes, TOKENS_AT_ONCE, (), unit=self.pooling.normalized)
+        return vectors, [len(self.encoder.frame([*before, *text])) for before, text in zip(prefixes, ids, strict=True)]
+
+    def _read(self, texts: Sequence[str], kind: str) -> tuple[list[Encoded], list[list[int]], list[list[int]]]:
+        """The subwords of texts, their ids, and the ids of what precedes each."""
+        prompt = self.encoder.prefixes.get(kind, "")
+        if not (self.pooling.joint_prompts and prompt):
+            encoded = self.encoder.subwords(texts)
+            return encoded, [text.ids for text in encoded], [self._prefixes.get(kind, [])] * len(texts)
+        encoded, prefixes = [], []
+        for whole in self.encoder.subwords([prompt + text for text in texts]):
+            first = next((i for i, (_, end) in enumerate(whole.offsets) if end > len(prompt)), len(whole.ids))
+            offsets = [(max(0, start - len(prompt)), end - len(prompt)) for start, end in whole.offsets[first:]]
+            encoded.append(Encoded(whole.ids[first:], offsets, whole.words[first:]))
+            prefixes.append(whole.ids[:first])
+        return encoded, [text.ids for text in encoded], prefixes
 
     def encode_passages(
         self,
@@ -122,26 +146,41 @@ class SentenceEncoder:
         For each text, unit vectors (spans, width) of its parts, and unit states (subwords, width) of `layer`, none
         without one. The vector of a part `text[start:end]` is the mean over its own subwords, which have seen the whole
         passage ("late chunking", Günther et al. 2024, arXiv:2409.04701). A part without subwords has the passage's
-        vector.
+        vector. Where one token's state is the vector, each part is encoded by itself.
 
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
-        subwords = self.encoder.subwords(texts)
+        subwords, ids, prefixes = self._read(texts, "passage")
         layers = {self.layer} if layer is None else {self.layer, self._check_layer(layer)}
-        vectors, states = self._encode([text.ids for text in subwords], "passage", tokens, sorted(layers))
-        parts = []
-        for vector, text, text_states, text_spans in zip(vectors, subwords, states[self.layer], spans, strict=True):
-            starts = np.array([start for start, _ in text.offsets], np.int64)
-            rows = np.empty((len(text_spans), self.width), np.float32)
-            for row, (start, end) in zip(rows, text_spans, strict=True):
-                inside = text_states[(starts >= start) & (starts < end)]
-                mean = inside.mean(0) if len(inside) else vector
-                row[:] = mean / max(float(np.linalg.norm(mean)), 1e-12)
-            parts.append(rows)
-        none = np.zeros((0, self.width), np.float32)
+        vectors, states = self._encode(ids, prefixes, tokens, sorted(layers))
+        if self.pooling.mode == "mean":
+            of_texts = zip(vectors, subwords, states[self.layer], spans, strict=True)
+            parts = [self._means_of_parts(*of_text) for of_text in of_texts]
+        else:
+            alone = [text[start:end] for text, of_text in zip(texts, spans, strict=True) for start, end in of_text]
+            counts = np.cumsum([len(of_text) for of_text in spans])
+            parts = np.split(self.encode(alone, "passage", tokens), counts[:-1]) if len(spans) else []
+        none = np.zeros((0, self.encoder.width), np.float32)
         token_states = [none] * len(texts) if layer is None else [_unit(of_text) for of_text in states[layer]]
         return vectors, parts, token_states
+
+    def _means_of_parts(
+        self, vector: NDArray[np.float32], text: Encoded, states: NDArray[np.float32], spans: Sequence[tuple[int, int]]
+    ) -> NDArray[np.float32]:
+        """Unit vectors (spans, width) of the parts of a text with the `vector` and the states of its subwords."""
+        starts = np.array([start for start, _ in text.offsets], np.int64)
+        rows = np.empty((len(spans), self.width), np.float32)
+        for row, (start, end) in zip(rows, spans, strict=True):
+            inside = states[(starts >= start) & (starts < end)]
+            if not len(inside):
+                row[:] = vector
+                continue
+            mean = inside.mean(0)
+            if self.pooling.head is not None:
+                mean = self._finish(mean[None])[0]
+            row[:] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+        return rows
 
     def encode_tokens(
         self, texts: Sequence[str], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE
@@ -151,10 +190,11 @@ class SentenceEncoder:
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
-        subwords = self.encoder.subwords(texts)
-        vectors, states = self.encode_ids([text.ids for text in subwords], kind, layer, tokens)
+        subwords, ids, prefixes = self._read(texts, kind)
+        vectors, states = self._encode(ids, prefixes, tokens, (self._check_layer(layer),))
         return vectors, [
-            TokenStates(text.ids, text.offsets, text_states) for text, text_states in zip(subwords, states, strict=True)
+            TokenStates(text.ids, text.offsets, _unit(text_states))
+            for text, text_states in zip(subwords, states[layer], strict=True)
         ]
 
     def states(self, texts: Sequence[str], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE) -> list[TokenStates]:
@@ -163,9 +203,8 @@ class SentenceEncoder:
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
-        subwords = self.encoder.subwords(texts)
-        ids = [text.ids for text in subwords]
-        _, states = self._encode(ids, kind, tokens, (self._check_layer(layer),), vectors=False)
+        subwords, ids, prefixes = self._read(texts, kind)
+        _, states = self._encode(ids, prefixes, tokens, (self._check_layer(layer),), vectors=False)
         return [
             TokenStates(text.ids, text.offsets, text_states)
             for text, text_states in zip(subwords, map(_unit, states[layer]), strict=True)
@@ -179,7 +218,8 @@ class SentenceEncoder:
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
-        vectors, states = self._encode(texts, kind, tokens, (self._check_layer(layer),))
+        prefixes = [self._prefixes.get(kind, [])] * len(texts)
+        vectors, states = self._encode(texts, prefixes, tokens, (self._check_layer(layer),))
         return vectors, [_unit(text_states) for text_states in states[layer]]
 
     def _check_layer(self, layer: int) -> int:
@@ -190,21 +230,26 @@ class SentenceEncoder:
     def _encode(
         self,
         texts: Sequence[Sequence[int]],
-        kind: str,
+        prefixes: Sequence[Sequence[int]],
         tokens: int,
         layers: Sequence[int],
         *,
         vectors: bool = True,
+        unit: bool = True,
     ) -> tuple[NDArray[np.float32], dict[int, list[NDArray[np.float32]]]]:
-        """Unit vectors (texts, width), or 0, and of each of `layers` the states of each text's own subwords."""
-        prefix = self._prefixes.get(kind, [])
-        room = self.encoder.room - len(prefix)
+        """Vectors (texts, width), or 0, and of each of `layers` the states of each text's own subwords.
+
+        The vectors have length 1, or with `unit` false that which the encoder's files say.
+        """
         windows = [
-            _Window(text_index, part) for text_index, text in enumerate(texts) for part in cut_evenly(text, room)
+            _Window(index, part)
+            for index, (text, prefix) in enumerate(zip(texts, prefixes, strict=True))
+            for part in cut_evenly(text, self.encoder.room - len(prefix))
         ]
-        rows = [self.encoder.frame([*prefix, *window.ids]) for window in windows]
-        start = self._begin + len(prefix)
-        sums = np.zeros((len(texts), self.width), np.float32)
+        rows = [self.encoder.frame([*prefixes[window.text], *window.ids]) for window in windows]
+        starts = [self._begin + len(prefixes[window.text]) for window in windows]
+        sums = np.zeros((len(texts), self.encoder.width), np.float32)
+        counts = np.zeros((len(texts), 1), np.float32)
         parts: dict[int, dict[int, NDArray[np.float32]]] = {layer: {} for layer in layers}
         with torch.inference_mode(), _threads(sum(map(len, rows))):
             for batch in _batches([len(row) for row in rows], tokens):
@@ -212,12 +257,17 @@ class SentenceEncoder:
                 states_of = self._states([rows[index] for index in batch], sorted(computed))
                 if vectors:
                     for index, states in zip(batch, states_of[self.layer], strict=True):
-                        sums[windows[index].text] += states.float().sum(0).cpu().numpy()
+                        summed, count = self.pooling.sum_states(states, starts[index])
+                        sums[windows[index].text] += summed.cpu().numpy()
+                        counts[windows[index].text] += count
                 for layer in layers:
                     for index, states in zip(batch, states_of[layer], strict=True):
-                        subword_states = states[start : start + len(windows[index].ids)]
+                        subword_states = states[starts[index] : starts[index] + len(windows[index].ids)]
                         parts[layer][index] = subword_states.float().cpu().numpy()
-        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        if self.pooling.head is not None or not unit:
+            sums = self._finish((sums / np.maximum(counts, 1)).astype(np.float32))
+        if unit:
+            sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         joined: dict[int, list[NDArray[np.float32]]] = {}
         for layer in layers:
             of_texts: list[list[NDArray[np.float32]]] = [[] for _ in texts]
@@ -225,6 +275,11 @@ class SentenceEncoder:
                 of_texts[window.text].append(parts[layer][index])
             joined[layer] = [np.concatenate(pieces) for pieces in of_texts]
         return sums, joined
+
+    def _finish(self, pooled: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Vectors (texts, width) of pooled states (texts, W), as the encoder's files say."""
+        vectors: NDArray[np.float32] = self.pooling.finish(torch.from_numpy(pooled).to(self.device)).cpu().numpy()
+        return vectors
 
     def _states(self, rows: list[list[int]], layers: Sequence[int]) -> dict[int, Sequence[Tensor]]:
         """The states (length, width) of each row, by layer."""

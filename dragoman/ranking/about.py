@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from dragoman.ranking.attention import Direction
 
 Floats = NDArray[np.floating[Any]]
+MART = "mart"
+"""The kind of a reranker that was trained."""
 LATE = "late"
 """The reranker without trained weights, of the encoder e5-small."""
 LEAST_SHARE = 1e-3
@@ -174,10 +176,16 @@ def folder_of(name_or_path: str) -> Path:
 
 
 def name_of(name_or_path: str) -> str | None:
-    """The name that a reranker's configuration gives it; None where there is none that can be read."""
+    """The name that a reranker's configuration gives it; None where there is none that can be read.
+
+    That of a cross-encoder is the name of its folder.
+    """
+    folder = folder_of(name_or_path)
     try:
-        return RerankerAbout.of(json.loads((folder_of(name_or_path) / "config.json").read_text("utf-8"))).name
-    except (OSError, TypeError, ValueError):
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        of_ours = config.get("model_type") in (MART, LATE)
+        return RerankerAbout.of(config).name if of_ours else folder.resolve().name
+    except (AttributeError, OSError, TypeError, ValueError):
         return None
 
 

@@ -22,7 +22,7 @@ from dragoman.ranking.about import Floats, LateAbout, RerankerAbout
 from dragoman.ranking.attention import Links
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, MAX_RARITY, matches
 from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
-from dragoman.ranking.passages import Ids, Passage, TokenizedText, rows, sides
+from dragoman.ranking.passages import Ids, Passage, ReadPart, TokenizedText, read_part, rows, sides
 from dragoman.ranking.structured_query import share, words_read
 
 
@@ -48,6 +48,10 @@ class LateScorer:
         self._rarity = None if self._surprisals is None else np.minimum(self._surprisals, MAX_RARITY)
         on_gpu = sentences.device.type != "cpu"
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
+
+    def read_part(self, query: TokenizedText, documents: Sequence[TokenizedText]) -> ReadPart:
+        """The query, cut so that a passage fits, and the documents that are truncated."""
+        return read_part(self.encoder, query, documents)
 
     def rows(
         self, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]

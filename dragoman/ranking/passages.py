@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.tokenizer import cut_evenly
@@ -37,6 +38,14 @@ class Passage:
     document: int
     pair: Pair
     row: PassageRow
+
+
+class ReadPart(NamedTuple):
+    """What is read of a query and its documents: the query, whether it was cut, and which documents are truncated."""
+
+    query: TokenizedText
+    query_cut: bool
+    truncated: list[int]
 
 
 def tokenize_texts(
@@ -100,3 +109,10 @@ def shorten_query(encoder: Encoder, query: TokenizedText) -> TokenizedText:
 def is_truncated(document: TokenizedText) -> bool:
     """Whether only the beginning of a document is read."""
     return len(document.ids) > DOCUMENT_SUBWORDS
+
+
+def read_part(encoder: Encoder, query: TokenizedText, documents: Sequence[TokenizedText]) -> ReadPart:
+    """What is read where documents are split into passages."""
+    shorter = shorten_query(encoder, query)
+    truncated = [index for index, document in enumerate(documents) if is_truncated(document)]
+    return ReadPart(shorter, shorter is not query, truncated)

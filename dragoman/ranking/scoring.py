@@ -18,26 +18,25 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.ranking.about import LATE, RerankerAbout, folder_of
+from dragoman.ranking.about import LATE, MART, RerankerAbout, folder_of
 from dragoman.ranking.attention import Links
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
 from dragoman.ranking.late import LateScorer, late_about
 from dragoman.ranking.mart import Mart, Rows
-from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
+from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
 from dragoman.ranking.mixed_attention import Mixing
-from dragoman.ranking.passages import Passage, TokenizedText, rows
+from dragoman.ranking.passages import Passage, ReadPart, TokenizedText, read_part, rows
 from dragoman.ranking.structured_query import share
-
-TOKENS_AT_ONCE = 1_024
-"""Padded tokens per batch: more would not fit into CPU caches and run at half the speed."""
 
 
 class AnyScorer(Protocol):
-    """Scores documents: a :class:`Scorer` or a :class:`LateScorer`."""
+    """Scores documents: a :class:`Scorer`, a :class:`LateScorer` or a `cross_encoder.CrossEncoderScorer`."""
 
     encoder: Encoder
     """Of which only the tokenizer is used."""
+
+    def read_part(self, query: TokenizedText, documents: Sequence[TokenizedText]) -> ReadPart: ...
 
     def rows(
         self, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
@@ -59,6 +58,10 @@ class Scorer:
         self._device = next(model.parameters()).device.type
         on_gpu = self._device != "cpu"
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
+
+    def read_part(self, query: TokenizedText, documents: Sequence[TokenizedText]) -> ReadPart:
+        """The query, cut so that a passage fits, and the documents that are truncated."""
+        return read_part(self.encoder, query, documents)
 
     def rows(
         self, query: TokenizedText, documents: Sequence[TokenizedText], links: Sequence[Links]
@@ -96,17 +99,29 @@ def load_scorer(
     dtype: torch.dtype = torch.float32,
     sentences: Callable[[str], SentenceEncoder] | None = None,
 ) -> tuple[AnyScorer, RerankerAbout]:
-    """Load a reranker, and its settings: a MART or a `late`, one shipped or in a folder.
+    """Load a reranker, and its settings: a MART or a `late`, one shipped or in a folder, or a cross-encoder.
 
-    `dtype` is of a MART. `sentences` gives the sentence encoder of a name or folder, which is loaded without it.
+    A cross-encoder is one of Hugging Face, by its name or folder. `dtype` is of a MART. `sentences` gives the sentence
+    encoder of a name or folder, which is loaded without it.
 
     Raises:
         CheckpointError: if there is no such model, or its files are pickled, damaged or inconsistent.
     """
     folder = folder_of(name_or_path)
-    if read_json(folder / CONFIG).get("model_type") != LATE:
+    config = read_json(folder / CONFIG) if folder.is_dir() else {}
+    kind = config.get("model_type")
+    if kind == MART:
         model, about = load_mart(str(folder), device)
         return Scorer(model, dtype=dtype), about
+    if kind != LATE:
+        from dragoman.ranking.cross_encoder import (
+            check_kind,
+            load_cross_encoder,
+        )  # transformers takes seconds to import
+
+        if folder.is_dir():  # before anything else is looked for
+            check_kind(name_or_path, config)
+        return load_cross_encoder(name_or_path, device)
     late, about = late_about(folder)
     encoder = sentences(late.encoder) if sentences else SentenceEncoder(load_encoder(late.encoder, device))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -71,7 +72,11 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         opened = runtime if runtime is not None else await anyio.to_thread.run_sync(Runtime, settings)
-        await anyio.to_thread.run_sync(opened.start)
+        try:
+            await anyio.to_thread.run_sync(opened.start)
+        except BaseException:
+            await anyio.to_thread.run_sync(opened.close)
+            raise
         app.state.runtime, app.state.metrics = opened, opened.metrics
         app.state.access = Access(opened.keys, settings)
         app.state.uploads = Uploads(settings.uploads.concurrent_uploads, settings.uploads.open_uploads)
@@ -98,6 +103,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     )
     documentation.install(app)
     app.state.settings, app.state.draining = settings, False
+    app.state.started_at = int(time.time())
     app.state.memory = BodyMemory(settings.requests.bodies_bytes, MemoryBreaker(settings.server.memory_bytes))
     check_routes(ROUTERS)
     for router in ROUTERS:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, cast
 
 from dragoman.engine.models.model_host import ModelHost, StoredPrecision
 from dragoman.engine.models.models import Host, Models
+from dragoman.engine.models.queue.gathering import gather
 from dragoman.engine.models.scoring import LocalScoring, Scoring
 from dragoman.engine.observability.gauges import WorkerState
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.reasoning import Reasoning
 from dragoman.engine.settings import Settings
+from dragoman.ranking.about import shipped_names
 from dragoman.service.access.audit import Audit
 from dragoman.service.access.keys import Keys
 from dragoman.service.gauges import ServiceState
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from dragoman.service.remote.remote_host import RemoteHost
 
 
+_LOAD_SECONDS = 600.0
 _CHILD_SILENCE_SECONDS = 30.0
 """How long a child may give no sign of life, its start included, before it is killed and started again."""
 
@@ -50,10 +53,22 @@ class Runtime(Library):
             failing.pop_all()
 
     def start(self, *, serving: bool = True) -> None:
-        """As :meth:`Library.start`; ``serving`` also resumes jobs."""
+        """As :meth:`Library.start`; ``serving`` also resumes jobs, and loads a reranker that the settings name.
+
+        Raises:
+            Unavailable: that reranker cannot be loaded.
+        """
+        if serving:
+            self._load_named_reranker()
         super().start(serving=serving)
         if serving:
             self.jobs.start()
+
+    def _load_named_reranker(self) -> None:
+        """Load a reranker that is not in the package, of which nothing is known before. Workers load their own."""
+        place = self.settings.models.reranker
+        if place is not None and place not in shipped_names() and not self.settings.worker.worker_urls:
+            gather(self.models.load("reranker"), _LOAD_SECONDS, None)
 
 
 def _host(settings: Settings, metrics: Metrics, stored_precision: StoredPrecision) -> Host:

@@ -180,7 +180,7 @@ def test_one_that_does_not_fit_is_refused(tmp_path: Path, subwords: Subwords) ->
         ({"cosine": "much"}, "late: cosine: 'much' is not a finite number"),
         ({"late": None}, "has no field 'late'"),
         ({"late": {"depth": 3}}, "depth"),
-        ({"model_type": "other"}, "model_type is 'other', not 'mart'"),
+        ({"model_type": "other"}, "model_type is 'other', not 'mart' or 'late'"),
     ):
         with pytest.raises(CheckpointError, match=message):
             load(**changes)

@@ -66,6 +66,9 @@ class WordEncoder:
             raise RuntimeError("poisoned")
         return np.stack([self.vector(text) for text in texts])
 
+    def embed(self, texts: Sequence[str], kind: str = "passage") -> tuple[NDArray[np.float32], list[int]]:
+        return self.encode(texts, kind), [len(text.split()) for text in texts]
+
     def encode_passages(
         self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], layer: int | None = None
     ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]], list[NDArray[np.float32]]]:
@@ -174,6 +177,11 @@ class LinkScorer:
 
     def room_beside(self, first: int) -> int:
         return 100 if first <= 100 else 0
+
+    def read_part(self, query: Any, documents: Sequence[Any]) -> Any:
+        from dragoman.ranking.passages import read_part
+
+        return read_part(cast(Any, self), query, documents)
 
     def rows(self, query: Any, documents: Sequence[Any], links: Sequence[Any]) -> list[list[Piece]]:
         assert len(query.ids) <= 100

@@ -23,6 +23,8 @@ from dragoman.backbone.checkpoints import CheckpointError, fill, read_json, requ
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.post_norm import PostNormEncoder, of_bert
 from dragoman.backbone.pretrained import e5
+from dragoman.backbone.pretrained.hub import require_available
+from dragoman.backbone.pretrained.sentence_transformer import read_sentence_files
 from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner, spelled_out
 from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
@@ -70,7 +72,8 @@ class HuggingFaceEncoder(Encoder):
         optional = {name: tensor for name, tensor in optional.items() if tensor is not None}
         with self._adding(added or {}):
             outputs = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **optional)
-        return list(outputs.hidden_states)
+        states = list(outputs.hidden_states)
+        return [*states[:-1], outputs.last_hidden_state]  # of which some models give the norm, and not their last layer
 
     @contextmanager
     def _adding(self, added: Mapping[int, Added]) -> Iterator[None]:
@@ -158,9 +161,12 @@ def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
     """
     from transformers import AutoModel, AutoModelForTextEncoding
 
-    config, tokenizer = load_config_and_tokenizer(name_or_path)
+    require_available(name_or_path)
+    files = read_sentence_files(name_or_path)
+    place = str(Path(name_or_path) / files.transformer) if files is not None and files.transformer else name_or_path
+    config, tokenizer = load_config_and_tokenizer(place)
     kind = AutoModelForTextEncoding if config.model_type in ENCODER_ALONE else AutoModel
-    model = load_pretrained(kind, name_or_path, config)
+    model = load_pretrained(kind, place, config)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     if tokenizer.pad_token_id is None:
@@ -169,6 +175,10 @@ def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
     if E5.search(name_or_path) or E5.search(str(getattr(config, "_name_or_path", ""))):
         encoder.prefixes, encoder.unrelated_cosine = e5.PREFIXES, e5.UNRELATED_COSINE
         encoder.sentence_layer = encoder.layers
+    if files is not None:
+        encoder.sentence_layer, encoder.pooling = encoder.layers, files.pooling
+        encoder.prefixes = files.prompts or encoder.prefixes
+        encoder.max_length = min(encoder.max_length, files.max_length or encoder.max_length, tokenizer.model_max_length)
     return encoder
 
 
@@ -180,6 +190,7 @@ def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:
     """
     from transformers import AutoConfig, AutoTokenizer
 
+    require_available(name_or_path)
     if Path(name_or_path).exists():
         require_safetensors(Path(name_or_path))
     try:
@@ -192,8 +203,8 @@ def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:
     return config, tokenizer
 
 
-def load_pretrained(kind: Any, name_or_path: str, config: Any) -> Any:
-    """Load a model of an Auto class, from safetensors only.
+def load_pretrained(kind: Any, name_or_path: str, config: Any, *, optional: str | None = "pooler") -> Any:
+    """Load a model of an Auto class, from safetensors only; weights with `optional` in their names may be missing.
 
     Raises:
         CheckpointError: if there are no safetensors, or weights are damaged or incomplete.
@@ -210,7 +221,7 @@ def load_pretrained(kind: Any, name_or_path: str, config: Any) -> Any:
         )
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise CheckpointError(f"{name_or_path}: no usable safetensors weights: {first_line(error)}") from error
-    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    missing = sorted(name for name in report["missing_keys"] if optional is None or optional not in name)
     if missing:
         raise CheckpointError(f"{name_or_path}: missing weights: {', '.join(missing[:3])} ({len(missing)} in all)")
     return model.eval()

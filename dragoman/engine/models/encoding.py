@@ -30,6 +30,8 @@ class SentenceEncoder(Protocol):
 
     def encode(self, texts: Sequence[str], kind: str = "passage") -> NDArray[np.float32]: ...
 
+    def embed(self, texts: Sequence[str], kind: str = "passage") -> tuple[NDArray[np.float32], list[int]]: ...
+
     def encode_passages(
         self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], layer: int | None = None
     ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]], list[NDArray[np.float32]]]: ...
@@ -59,6 +61,13 @@ class Embedding(NamedTuple):
     sentences: NDArray[np.float32]
     codes: NDArray[np.uint8] | None = None
     """The quantised states (subwords, size) of its subwords, if they were wanted."""
+
+
+class EmbeddedText(NamedTuple):
+    """A text's vector (width,), of the length that the encoder's files say, and how many tokens it has."""
+
+    vector: NDArray[np.float32]
+    tokens: int
 
 
 class EncodedQuery(NamedTuple):
@@ -91,6 +100,13 @@ class EncoderInfo:
     """What the vectors of passages have in common, by language."""
     earlier: tuple[str, ...] = ()
     """What earlier versions wrote for it: without the precision or, for one of Hugging Face, its name alone."""
+    sizes: tuple[int, ...] = ()
+    """Sizes that its vectors may be cut to."""
+    pooling: str = "mean"
+    normalized: bool = True
+    """Whether the vectors that it gives to who asks for them have length 1."""
+    max_length: int = 512
+    """The longest row, in tokens; longer texts are read in several."""
 
     def recognises(self, identity: str) -> bool:
         """Whether vectors of this identity are this encoder's; those of earlier versions count as made by it."""
@@ -116,6 +132,15 @@ def embed_passages(
         if np.isfinite(vector).all() and np.isfinite(part).all()
         else InternalError(NOT_FINITE)
         for vector, part, token_states in zip(vectors, parts, states_of_texts, strict=True)
+    ]
+
+
+def embed_texts(encoder: SentenceEncoder, kind: str, texts: Sequence[str]) -> list[EmbeddedText | Exception]:
+    """The vectors of texts of a `kind`, and their tokens."""
+    vectors, tokens = encoder.embed(texts, kind)
+    return [
+        EmbeddedText(vector, count) if np.isfinite(vector).all() else InternalError(NOT_FINITE)
+        for vector, count in zip(vectors, tokens, strict=True)
     ]
 
 

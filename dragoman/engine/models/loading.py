@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.names import model_name
 from dragoman.engine.models.encoding import EncoderInfo, SentenceEncoder
 from dragoman.engine.models.generation import ReasonerInfo, describe_reasoner, load_reasoner
 from dragoman.engine.models.readers import ReaderInfo, load_reader, load_statement_reader
@@ -54,6 +55,10 @@ def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, 
         encoder.unrelated_cosine,
         means=shipped_means(place),
         earlier=(identity, encoder.name),
+        sizes=tuple(size for size in encoder.pooling.sizes if size <= encoder.width),
+        pooling=encoder.pooling.mode,
+        normalized=encoder.pooling.normalized,
+        max_length=loaded.max_length,
     )
     if codec is None or surprisals is None:
         return encoder, info
@@ -67,6 +72,11 @@ def may_be_of_encoder(settings: Settings, identity: str) -> bool:
     """Whether vectors of this identity may be of the configured encoder, as far as its name alone says."""
     place = settings.models.encoder or ENCODER
     return identity.startswith(place) and identity[len(place) :][:1] in ("", " ", "@")
+
+
+def encoder_name(settings: Settings) -> str:
+    """The name of the sentence encoder, for callers."""
+    return model_name(settings.models.encoder or ENCODER)
 
 
 def has_encoder(settings: Settings) -> bool:
@@ -136,9 +146,10 @@ def _identity(name: str, place: str, checksum: str | None) -> str:
         return f"{name} {checksum[:16]}"
     folder = Path(place)
     digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
+    several = (folder / "modules.json").is_file()  # of sentence-transformers: some modules are in folders of their own
+    for path in sorted(folder.rglob("*") if several else folder.iterdir()):
         if path.suffix in (".safetensors", ".json"):
-            digest.update(path.name.encode())
+            digest.update(str(path.relative_to(folder)).encode())
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     return f"{name} {digest.hexdigest()[:16]}"

@@ -16,7 +16,7 @@ from dragoman import cores
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
-from dragoman.engine.models.encoding import embed_passages, encode_queries
+from dragoman.engine.models.encoding import embed_passages, embed_texts, encode_queries
 from dragoman.engine.models.generation import (
     Generate,
     Generating,
@@ -32,7 +32,7 @@ from dragoman.engine.models.queue.worker import Cancelled, Worker
 from dragoman.engine.models.readers import Judge, ReadTask, find_spans, judge_statements
 from dragoman.engine.models.reading import FindAnswers, JudgeStatement, find_answers, judge_statement
 from dragoman.engine.models.tagging import TagTexts, tagger_model, tags
-from dragoman.engine.models.tasks import Embed, Encode, Load, Score
+from dragoman.engine.models.tasks import Embed, EmbedText, Encode, Load, Score
 from dragoman.engine.models.translating import Translate, translate_sentences
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
@@ -202,7 +202,7 @@ class ModelHost:
             items = cost = worker.worker_batch_tokens
             if isinstance(task, Score):
                 seconds *= _SCORED
-        elif isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
+        elif isinstance(task, Embed | EmbedText):  # searches wait for a batch that is being computed
             cost = min(cost, _EMBED_CHARS)
         return Limits(items, cost, seconds=seconds or None)
 
@@ -227,6 +227,8 @@ class ModelHost:
         encoder, info = self._load("encoder")
         if isinstance(task, Embed):
             return embed_passages(encoder, info, texts, task.states)
+        if isinstance(task, EmbedText):
+            return embed_texts(encoder, task.kind, texts)
         return encode_queries(encoder, info, texts)
 
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:

@@ -204,16 +204,16 @@ class LocalScoring:
 
 def _prepare_rows(info: RerankerInfo, request: ScoreRequest) -> tuple[list[list[Any]], Scores]:
     """The documents' passages as the model reads them, and scores without values that list the truncated texts."""
-    from dragoman.ranking.passages import is_truncated, shorten_query, tokenize_texts
+    from dragoman.ranking.passages import tokenize_texts
 
     texts = [request.query, *request.documents]
     query, *documents = tokenize_texts(
         info.scorer.encoder, [text.text for text in texts], [text.spans for text in texts]
     )
-    shorter = shorten_query(info.scorer.encoder, query)
-    rows = info.scorer.rows(shorter, documents, request.links)
-    cut = [index for index, document in enumerate(documents) if is_truncated(document)]
-    return rows, Scores(info.about, [None] * len(documents), truncated=cut, query_cut=shorter is not query)
+    part = info.scorer.read_part(query, documents)
+    rows = info.scorer.rows(part.query, documents, request.links)
+    scores = Scores(info.about, [None] * len(documents), truncated=part.truncated, query_cut=part.query_cut)
+    return rows, scores
 
 
 def _collect_scores(futures: Sequence[Future[Any]], shares: list[float], scores: Scores) -> Scores:

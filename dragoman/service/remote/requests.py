@@ -16,7 +16,7 @@ from dragoman.engine.models.loading import LOADERS
 from dragoman.engine.models.reading import FindAnswers, JudgeStatement, ReadText
 from dragoman.engine.models.scoring import ScoreRequest, SpannedText
 from dragoman.engine.models.tagging import TagTexts
-from dragoman.engine.models.tasks import Embed, Encode, Load, Score
+from dragoman.engine.models.tasks import Embed, EmbedText, Encode, Load, Score
 from dragoman.engine.models.translating import Translate
 from dragoman.ranking.attention import Links
 from dragoman.service.remote.tasks import Asked, FindWindow, ReadTexts, Window
@@ -28,6 +28,7 @@ _SECONDS = 1_000_000.0
 _MAX_WEIGHT = 1_000_000
 _TAGGERS = ("ner", "pos")
 _READERS = ("reader", "statement_reader")
+_KINDS = ("query", "passage")
 _BRIDGES = ("reasoner", "translator")
 
 
@@ -68,6 +69,8 @@ def _is_task(task: Any) -> bool:
         return task.model in LOADERS
     if isinstance(task, Translate):
         return isinstance(task.source, str) and isinstance(task.target, str)
+    if isinstance(task, EmbedText):
+        return task.kind in _KINDS
     if isinstance(task, Encode | Embed):
         return isinstance(task.long if isinstance(task, Encode) else task.states, bool)
     return True
@@ -176,6 +179,7 @@ _CONTENTS: dict[type, Callable[[Any, str], None]] = {
     Translate: _check_text,
     Load: _check_text,
     Embed: _check_passage,
+    EmbedText: _check_text,
     Score: _check_score,
     Generate: _check_prompt,
     ReadTexts: _check_reading,

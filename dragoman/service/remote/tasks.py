@@ -18,7 +18,7 @@ from dragoman.engine.core.errors import (
 )
 from dragoman.engine.models.generation import Generate
 from dragoman.engine.models.tagging import TagTexts, tagger_model
-from dragoman.engine.models.tasks import Embed, Encode, Score
+from dragoman.engine.models.tasks import Embed, EmbedText, Encode, Score
 from dragoman.engine.models.translating import Translate
 
 MESSAGE_TYPE = "application/octet-stream"
@@ -70,7 +70,7 @@ class Asked:
 
 def model_of(task: Any) -> str | None:
     """The model that a task needs; None for that of loading one."""
-    if isinstance(task, Encode | Embed):
+    if isinstance(task, Encode | Embed | EmbedText):
         return "encoder"
     if isinstance(task, TagTexts):
         return tagger_model(task.task)

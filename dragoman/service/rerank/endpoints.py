@@ -1,4 +1,7 @@
-"""``POST /v1/rerank`` (Cohere v1, Jina), ``POST /v2/rerank`` (Cohere v2) and ``POST /rerank`` (TEI)."""
+"""``POST /v1/rerank`` and ``POST /rerank`` (Cohere v1, Jina, Voyage and TEI), ``POST /v2/rerank`` (Cohere v2).
+
+Clients whose base URL ends in ``/v1`` ask ``/v1/v1/rerank`` or ``/v1/v2/rerank``.
+"""
 
 from __future__ import annotations
 
@@ -17,44 +20,52 @@ from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import DEGRADED_HEADER
 from dragoman.service.http.threads import Threads
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
-from dragoman.service.rerank.schemas import Rank, RerankAnswerV1, RerankAnswerV2, RerankTei, RerankV1, RerankV2
+from dragoman.service.rerank.response import answer_tei, answer_v1, answer_v2, check_scored, warnings
+from dragoman.service.rerank.schemas import (
+    Rank,
+    Rerank,
+    RerankAnswerV1,
+    RerankAnswerV2,
+    RerankEither,
+    RerankV1,
+    RerankV2,
+)
 from dragoman.service.runtime import Runtime
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 
 
+@router.post("/rerank", response_model_exclude_none=True)
 @router.post("/v1/rerank", response_model_exclude_none=True)
-async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV1:
-    """Rerank documents in the format of Cohere v1 and Jina."""
-    ranking = await _rank(body, body.texts, request, runtime, settings)
-    return answer_v1(request_id(request), body, ranking)
+@router.post("/v1/v1/rerank", response_model_exclude_none=True, include_in_schema=False)
+async def rerank(
+    body: RerankEither, request: Request, response: Response, runtime: RuntimeDep, settings: SettingsDep
+) -> RerankAnswerV1 | list[Rank]:
+    """Rerank texts in the format of text-embeddings-inference, or documents in that of Cohere v1, Jina and Voyage.
+
+    TEI's answer is for `texts`; its warnings are in the header X-Dragoman-Degraded.
+    """
+    if isinstance(body, RerankV1):
+        ranking = await _rank(body, body.texts, request, runtime, settings)
+        return answer_v1(request_id(request), body, ranking)
+    texts = body.texts
+    ranking = await _rank(body, lambda: texts, request, runtime, settings)
+    reasons = [{"stage": "rerank", "reason": reason} for reason in warnings(ranking, body)]
+    if reasons:
+        response.headers[DEGRADED_HEADER] = json.dumps(reasons)
+    return answer_tei(body, ranking)
 
 
 @router.post("/v2/rerank", response_model_exclude_none=True)
+@router.post("/v1/v2/rerank", response_model_exclude_none=True, include_in_schema=False)
 async def rerank_v2(body: RerankV2, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV2:
     """Rerank documents in the format of Cohere v2."""
     ranking = await _rank(body, lambda: body.documents, request, runtime, settings)
     return answer_v2(request_id(request), body, ranking)
 
 
-@router.post("/rerank", response_model_exclude_none=True)
-async def rerank_tei(
-    body: RerankTei, request: Request, response: Response, runtime: RuntimeDep, settings: SettingsDep
-) -> list[Rank]:
-    """Rerank texts in the format of text-embeddings-inference. Warnings are in the header X-Dragoman-Degraded."""
-    ranking = await _rank(body, lambda: body.texts, request, runtime, settings)
-    reasons = [{"stage": "rerank", "reason": reason} for reason in warnings(ranking, None)]
-    if reasons:
-        response.headers[DEGRADED_HEADER] = json.dumps(reasons)
-    return [
-        Rank(index=index, score=score, text=body.texts[index] if body.return_text else None)
-        for index, score in best(ranking, body.top_n)
-    ]
-
-
 async def _rank(
-    body: RerankV1 | RerankV2 | RerankTei,
+    body: Rerank,
     texts: Callable[[], Sequence[str]],
     request: Request,
     runtime: Runtime,

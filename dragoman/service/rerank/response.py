@@ -13,8 +13,11 @@ from dragoman.service.rerank.schemas import (
     Failed,
     Meta,
     QueryTaken,
+    Rank,
+    Rerank,
     RerankAnswerV1,
     RerankAnswerV2,
+    RerankTei,
     RerankV1,
     RerankV2,
     Result,
@@ -25,14 +28,16 @@ from dragoman.service.rerank.schemas import (
 
 def answer_v1(identifier: str, request: RerankV1, ranking: Ranking) -> RerankAnswerV1:
     """The response in the format of Cohere v1 and Jina."""
+    results = _results(ranking, request, request.documents if request.return_documents else None)
     return RerankAnswerV1(
         id=identifier,
         model=ranking.model,
-        results=_results(ranking, request.top_n, request.documents if request.return_documents else None),
-        meta=_meta("1", ranking, request.model),
+        results=results,
+        meta=_meta("1", ranking, request, request.model),
         usage=Usage(total_tokens=ranking.tokens),
         failed=_failures(ranking),
         truncated=ranking.truncated or None,
+        voyage_results=None if request.truncation is None else results,
     )
 
 
@@ -40,8 +45,8 @@ def answer_v2(identifier: str, request: RerankV2, ranking: Ranking) -> RerankAns
     """The response in the format of Cohere v2."""
     return RerankAnswerV2(
         id=identifier,
-        results=_results(ranking, request.top_n, None),
-        meta=_meta("2", ranking, request.model),
+        results=_results(ranking, request, None),
+        meta=_meta("2", ranking, request, request.model),
         failed=_failures(ranking),
         truncated=ranking.truncated or None,
     )
@@ -53,27 +58,40 @@ def check_scored(ranking: Ranking, documents: int) -> None:
         raise InternalError(f"none of {documents} documents could be scored: {ranking.failed[0]}")
 
 
-def best(ranking: Ranking, top_n: int | None) -> list[tuple[int, float]]:
-    """(index, score) of the ``top_n`` best; null or 0 means all."""
-    return ranking.best[: top_n or None]
+def answer_tei(request: RerankTei, ranking: Ranking) -> list[Rank]:
+    """The response in the format of TEI."""
+    texts = request.texts
+    return [
+        Rank(index=index, score=score, text=texts[index] if request.return_text else None)
+        for index, score in _best(ranking, request)
+    ]
 
 
-def warnings(ranking: Ranking, model: str | None) -> list[str]:
+def warnings(ranking: Ranking, request: Rerank, model: str | None = None) -> list[str]:
     """Messages about what differs from the request; ``model`` is the requested model."""
-    warnings = list(ranking.languages.warnings)
+    warnings = [*ranking.languages.warnings, *request.unknown_fields()]
     if model is not None and model != ranking.model:
         warnings.append(f"scored by the model {ranking.model!r}; there is no model named {model[:100]!r}")
     if ranking.failed:
-        warnings.append(f"{len(ranking.failed)} documents could not be scored and are left out")
+        warnings.append(f"{len(ranking.failed)} documents could not be scored and follow the others")
     if ranking.query_cut:
         warnings.append("only the beginning of the query was read, to leave room for the documents")
     if ranking.truncated:
-        warnings.append(f"{len(ranking.truncated)} documents were read only up to their first 800 subwords")
+        warnings.append(f"{len(ranking.truncated)} documents were read only up to a limit of at most 800 subwords")
     return warnings
 
 
-def _results(ranking: Ranking, top_n: int | None, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
-    """The ``top_n`` best results, with the documents as sent if there are any."""
+def _best(ranking: Ranking, request: Rerank) -> list[tuple[int, float]]:
+    """(index, score) of the best documents, as many as the request wants.
+
+    Those that could not be scored come last, with a probability of 0, or the lowest of the other logits.
+    """
+    least = ranking.best[-1][1] if request.raw_scores else 0.0
+    return [*ranking.best, *((index, least) for index in sorted(ranking.failed))][: request.limit]
+
+
+def _results(ranking: Ranking, request: Rerank, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
+    """The best results, with the documents as sent if there are any."""
     languages = ranking.languages.documents
     return [
         Result(
@@ -82,7 +100,7 @@ def _results(ranking: Ranking, top_n: int | None, documents: Sequence[str | Docu
             document=None if documents is None else _document_body(documents[index]),
             language=None if languages is None else languages[index],
         )
-        for index, score in best(ranking, top_n)
+        for index, score in _best(ranking, request)
     ]
 
 
@@ -95,11 +113,11 @@ def _failures(ranking: Ranking) -> list[Failed] | None:
     return [Failed(index=index, reason=reason) for index, reason in sorted(ranking.failed.items())] or None
 
 
-def _meta(version: str, ranking: Ranking, model: str | None) -> Meta:
+def _meta(version: str, ranking: Ranking, request: Rerank, model: str | None) -> Meta:
     languages = ranking.languages
     return Meta(
         api_version=ApiVersion(version=version),
-        warnings=warnings(ranking, model) or None,
+        warnings=warnings(ranking, request, model) or None,
         query=QueryTaken(
             language=languages.language,
             detected=languages.detected,

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    NonNegativeInt,
+    PlainValidator,
+    SkipValidation,
+    StrictBool,
+    StrictInt,
+    Tag,
+    model_validator,
+)
 
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.json import check_text, check_value
@@ -14,13 +26,15 @@ from dragoman.engine.query.response import TableUsed
 from dragoman.engine.rerank.request import RerankQuery
 from dragoman.store.validation import (
     FIELDS,
+    JINA_FORM,
+    TEI_FORM,
     AtFirstFault,
-    Body,
     LanguageCode,
     Names,
     NotBlank,
     ReaderLanguages,
     Text,
+    TolerantBody,
 )
 
 MODEL_CHARS = 1_000
@@ -37,10 +51,8 @@ _TopN = Annotated[
 ]
 
 
-class _Rerank(Body):
-    """The fields shared by all forms. Unknown fields are ignored, because clients of other services send them."""
-
-    model_config = ConfigDict(extra="ignore")
+class Rerank(TolerantBody):
+    """The fields shared by all forms."""
 
     query: _Query
     query_language: LanguageCode | None = Field(default=None, description="ISO 639-1 code; detected when left out.")
@@ -61,6 +73,19 @@ class _Rerank(Body):
     raw_scores: StrictBool | None = Field(
         default=False, description="Return logits instead of probabilities, which are their sigmoids."
     )
+    top_n: _TopN = None
+    top_k: Annotated[StrictInt, Field(ge=0)] | None = Field(default=None, description="Another name of `top_n`.")
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        if self.top_n is not None and self.top_k is not None and self.top_n != self.top_k:
+            raise ValueError(f"top_k: {self.top_k} is not top_n, {self.top_n}; they are two names of one thing")
+        return self
+
+    @property
+    def limit(self) -> int | None:
+        """How many of the best to return; None for all."""
+        return (self.top_k if self.top_n is None else self.top_n) or None
 
     def as_query(self) -> RerankQuery:
         """What the engine is asked."""
@@ -105,7 +130,7 @@ _Passages = Annotated[list[_Passage], Field(min_length=1, max_length=DOCUMENTS),
 _FieldName = Annotated[Text, Field(max_length=1_000)]
 
 
-class RerankV1(_Rerank):
+class RerankV1(Rerank):
     """Cohere v1 and Jina."""
 
     model: Text | None = Field(
@@ -114,7 +139,9 @@ class RerankV1(_Rerank):
         description="Any name is accepted; `model` in the response is the one that scored.",
     )
     documents: _Documents
-    top_n: _TopN = None
+    truncation: StrictBool | None = Field(
+        default=None, description="Voyage's field. An answer to it has the results under `data` as well."
+    )
     return_documents: StrictBool | None = False
     rank_fields: Annotated[list[_FieldName], AtFirstFault] | None = Field(
         default=None,
@@ -162,20 +189,30 @@ def _check_fields(index: int, fields: dict[str, Any]) -> None:
         raise InvalidRequest(f"documents[{index}].text: must be a text")
 
 
-class RerankV2(_Rerank):
+class RerankV2(Rerank):
     """Cohere v2."""
 
     model: Text | None = Field(default=None, max_length=MODEL_CHARS)
     documents: _Passages
-    top_n: _TopN = None
 
 
-class RerankTei(_Rerank):
+class RerankTei(Rerank):
     """TEI."""
 
     texts: _Passages
     return_text: StrictBool | None = False
-    top_n: _TopN = None
+
+
+def _form_of(body: Any) -> str:
+    if isinstance(body, dict):
+        return TEI_FORM if "texts" in body else JINA_FORM
+    return TEI_FORM if isinstance(body, RerankTei) else JINA_FORM
+
+
+RerankEither = Annotated[
+    Annotated[RerankV1, Tag(JINA_FORM)] | Annotated[RerankTei, Tag(TEI_FORM)], Discriminator(_form_of)
+]
+"""TEI's form where `texts` is there, else Jina's and Cohere's."""
 
 
 class DocumentReturned(BaseModel):
@@ -252,13 +289,19 @@ class _Answer(BaseModel):
         default=None, description="Documents that could not be scored; left out if none."
     )
     truncated: list[int] | None = Field(
-        default=None, description="Documents of which only the first 800 subwords were read; left out if none."
+        default=None,
+        description="Documents of which only the beginning was read, at most 800 subwords; left out if none.",
     )
 
 
 class RerankAnswerV1(_Answer):
+    model_config = ConfigDict(serialize_by_alias=True)
+
     model: str
     usage: Usage
+    voyage_results: list[Result] | None = Field(
+        default=None, serialization_alias="data", description="Voyage's name of `results`, where it is asked for."
+    )
 
 
 class RerankAnswerV2(_Answer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,38 @@ def write_checkpoints(folder: Path) -> dict[str, Path]:
     for name, model in made.items():
         model.eval().save_pretrained(found[name])
     return found
+
+
+def write_cross_encoders(folder: Path, labels: int = 1) -> dict[str, Path]:
+    """Tiny classifiers of pairs, of the classes that rerankers have, with weights that matter."""
+    from transformers import (
+        BertForSequenceClassification,
+        ModernBertConfig,
+        ModernBertForSequenceClassification,
+        XLMRobertaForSequenceClassification,
+    )
+
+    paths = {name: folder / name for name in ("bert", "xlm-roberta", "modernbert")}
+    size = max(unigram(path, told_apart=name == "bert") for name, path in paths.items()) + 3
+    torch.manual_seed(0)
+    common: dict[str, Any] = {"vocab_size": size, "num_labels": labels, "pad_token_id": 1, **SIZES}
+    roberta = XLMRobertaConfig(max_position_embeddings=42, initializer_range=0.2, type_vocab_size=1, **common)
+    modern = ModernBertConfig(
+        max_position_embeddings=40, initializer_range=0.2, local_attention=8, cls_token_id=0, sep_token_id=2,
+        bos_token_id=0, eos_token_id=2, **common
+    )  # fmt: skip
+    made: dict[str, Any] = {
+        "bert": BertForSequenceClassification(BertConfig(max_position_embeddings=40, initializer_range=0.2, **common)),
+        "xlm-roberta": XLMRobertaForSequenceClassification(roberta),
+        "modernbert": ModernBertForSequenceClassification(modern),
+    }
+    activations = {"bert": "Identity", "xlm-roberta": "Sigmoid"}
+    for name, model in made.items():
+        if name in activations:  # as sentence-transformers notes it
+            path = f"torch.nn.modules.{'linear' if name == 'bert' else 'activation'}.{activations[name]}"
+            model.config.sentence_transformers = {"activation_fn": path}
+        model.eval().save_pretrained(paths[name])
+    file = paths["bert"] / "tokenizer_config.json"
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"model_input_names": inputs}))
+    return paths

@@ -34,9 +34,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-def post(running: Server, path: str = "/v1/rerank", **body: Any) -> httpx.Response:
+def post(running: Server, path: str = "/v1/rerank", jina: bool = False, **body: Any) -> httpx.Response:
     given = {"query": "volcano ash", "query_language": "en", "document_language": "de"} | body
-    if path == "/rerank" and "documents" in given:
+    if path == "/rerank" and "documents" in given and not jina:
         given["texts"] = given.pop("documents")
     return running.client.post(path, json=given)
 
@@ -255,23 +255,47 @@ def test_a_query_that_leaves_no_room_is_read_in_part(running: Server) -> None:
     assert [one["index"] for one in body["results"]] == [1, 3, 2, 0]
 
 
-def test_fields_of_other_services_are_ignored(running: Server) -> None:
-    others = {"truncation_direction": "right", "max_chunks_per_doc": 10, "priority": 3, "return_embeddings": False}
+def test_fields_of_other_services_are_ignored_and_listed(running: Server) -> None:
+    others = {"truncation_direction": "right", "max_chunks_per_doc": 10, "return_embeddings": False, "priority": None}
+    warning = "unknown fields were ignored: 'truncation_direction', 'max_chunks_per_doc', 'return_embeddings'"
     for path in ("/v1/rerank", "/v2/rerank", "/rerank"):
-        assert order(post(running, path, documents=DOCUMENTS, **others)) == [1, 3, 2, 0]
+        answer = post(running, path, documents=DOCUMENTS, **others)
+        assert order(answer) == [1, 3, 2, 0]
+        if path == "/rerank":
+            assert json.loads(answer.headers["x-dragoman-degraded"]) == [{"stage": "rerank", "reason": warning}]
+        else:
+            assert answer.json()["meta"]["warnings"] == [warning]
+
+
+def test_both_forms_at_the_addresses_of_both(running: Server) -> None:
+    for path in ("/rerank", "/rerank/", "/v1/rerank", "/v1/rerank/", "/v1/v1/rerank"):
+        jina = post(running, path, jina=True, documents=DOCUMENTS, top_k=2)
+        assert [one["index"] for one in jina.json()["results"]] == [1, 3]
+        assert jina.json()["usage"]["total_tokens"] > 0
+        tei = post(running, path, texts=DOCUMENTS, top_k=2)
+        assert [one["index"] for one in tei.json()] == [1, 3]
+    for path in ("/v2/rerank", "/v1/v2/rerank"):
+        assert order(post(running, path, documents=DOCUMENTS, top_k=2, top_n=2)) == [1, 3]
+    check_error(post(running, documents=DOCUMENTS, top_k=2, top_n=3), 422, "top_k: 2 is not top_n, 3")
+    check_error(post(running, "/rerank", jina=True), 422, "documents: ")
+    voyage = post(running, documents=DOCUMENTS, top_k=1, truncation=True).json()
+    assert voyage["data"] == voyage["results"]
 
 
 def test_one_bad_document_fails_alone(running: Server) -> None:
     documents = ["Asche", "nan", "Vulkan", "poison", ""]
     body = post(running, documents=documents).json()
-    assert [one["index"] for one in body["results"]] == [2, 0, 4]
+    assert [one["index"] for one in body["results"]] == [2, 0, 4, 1, 3]
+    assert [one["relevance_score"] for one in body["results"][3:]] == [0, 0]
     assert body["failed"] == [
         {"index": 1, "reason": "the model's score of a document is not a number"},
         {"index": 3, "reason": "the model failed on this document"},
     ]
-    assert body["meta"]["warnings"] == ["2 documents could not be scored and are left out"]
+    assert body["meta"]["warnings"] == ["2 documents could not be scored and follow the others"]
     plain = post(running, "/rerank", documents=documents)
-    assert order(plain) == [2, 0, 4]
+    assert order(plain) == [2, 0, 4, 1, 3]
+    raw = post(running, documents=documents, raw_scores=True).json()["results"]
+    assert [one["relevance_score"] for one in raw[2:]] == [raw[2]["relevance_score"]] * 3
     assert "2 documents could not be scored" in plain.headers["x-dragoman-degraded"]
     check_error(post(running, documents=["nan", "poison"]), 500, "none of 2 documents could be scored")
 

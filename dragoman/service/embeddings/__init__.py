@@ -1,0 +1,1 @@
+"""HTTP of vectors of texts, by the encoder of search, in the format of each client."""
