@@ -1,6 +1,7 @@
 # make demo   install what running needs and serve the demo (DRAGOMAN_PORT chooses the port)
 # make test   install what developing needs as well and run the tests
 # make demo TORCH_INDEX=URL   the same, with torch from another index, such as PyTorch's own of CPU builds
+# make integrations   run docs/integrations.md with the real clients, which it installs into .integrations
 # make lint   ruff, mypy and the import contracts, and deno for the web page
 # make wheel  build the package with the Lucene classes in it into dist/
 # make classes   compile the Java sources into the jar that is committed; needs a JDK
@@ -13,7 +14,7 @@ DEVELOPING := $(VENV)/.installed-dev
 INSTALL := $(BIN)/python scripts/install.py $(if $(TORCH_INDEX),--torch-index "$(TORCH_INDEX)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser-test lint format wheel classes clean
+.PHONY: help setup demo test browser-test integrations lint format wheel classes clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -48,6 +49,9 @@ test: $(DEVELOPING)
 
 browser-test: $(DEVELOPING)
 	$(BIN)/python -m pytest tests/browser
+
+integrations: $(DEVELOPING)
+	$(BIN)/python scripts/integrations.py
 
 lint: $(DEVELOPING)
 	$(BIN)/ruff check .

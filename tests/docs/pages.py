@@ -21,6 +21,7 @@ REASONS = {
     "needs parallel text",
     "needs Chromium",
     "needs a bridge",
+    "needs an environment of its own",
     "needs a translator",
     "takes minutes",
 }
