@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from safetensors import SafetensorError
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from torch import Tensor, nn
 
@@ -219,7 +220,7 @@ def load_pretrained(kind: Any, name_or_path: str, config: Any, *, optional: str 
             dtype=torch.float32,
             output_loading_info=True,
         )
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise CheckpointError(f"{name_or_path}: no usable safetensors weights: {first_line(error)}") from error
     missing = sorted(name for name in report["missing_keys"] if optional is None or optional not in name)
     if missing:
