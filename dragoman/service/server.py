@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from threading import Timer
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -148,10 +149,10 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> Non
 
     Raises:
         InvalidRequest: other machines can reach the host, and there is no API key.
-        ServiceError: the address, the data directory or the database cannot be used.
+        ServiceError: the address, the data directory or the database cannot be used, or the encoder cannot be had.
     """
     check_host(settings)
-
+    check_encoder(settings)
     _run(settings, "dragoman", partial(make_app, settings), ready)
 
 
@@ -258,6 +259,23 @@ def check_host(settings: Settings) -> None:
         f"refusing to listen on {settings.server.host}: other machines could reach it, and no API key is configured; "
         "make one with `dragoman keys create --scope admin --scope search --scope jobs`, or listen on 127.0.0.1"
     )
+
+
+def check_encoder(settings: Settings) -> None:
+    """Raise :class:`Unavailable` if the encoder is a name that cannot be had. It is not loaded."""
+    place = settings.models.encoder
+    if place is None or Path(place).is_absolute() or Path(place).is_dir() or settings.worker.worker_urls:
+        return  # a folder may be mounted later
+    from dragoman.backbone.checkpoints import CheckpointError
+    from dragoman.backbone.pretrained.hub import require_available
+    from dragoman.engine.models.loading import ENCODER
+
+    if place == ENCODER:
+        return
+    try:
+        require_available(place)
+    except CheckpointError as fault:
+        raise Unavailable(f"DRAGOMAN_ENCODER: {fault}") from fault
 
 
 def _has_key(settings: Settings) -> bool:

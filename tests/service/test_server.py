@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.server import _listen
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.settings import Settings
+from dragoman.service.server import _listen, check_encoder
 from tests.support.searching import ndjson
 from tests.support.serving import server
 
@@ -51,3 +53,14 @@ def test_connections_are_ones_that_asyncio_answers_on_at_once() -> None:
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+def test_an_encoder_that_cannot_be_had_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", fail)
+    for place in (None, "e5-small", "/nowhere"):
+        check_encoder(Settings.load(encoder=place))
+    with pytest.raises(Unavailable, match=r"DRAGOMAN_ENCODER: team/absent: .*the hub cannot be reached; .*hf download"):
+        check_encoder(Settings.load(encoder="team/absent"))

@@ -22,6 +22,7 @@ TEXT = "Angela Merkel besuchte den Vulkan. Er spuckt Asche. Schiffe liegen im Ha
 SINGLE: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": "Vulkan", "query_language": "de", "method": "dense"}),
     ("search", {"query": "Vulkan im Hafen", "query_language": "de", "method": "hybrid", "rerank": {"depth": 3}}),
+    ("embeddings", {"input": [TEXT, "Hafen"], "model": "e5-small-query"}),
     ("rerank", {"query": "Hafen", "query_language": "de", "document_language": "de", "documents": [TEXT, "Biene"]}),
     ("tag", {"task": "ner", "texts": [TEXT, "Nichts."]}),
     ("tag", {"task": "pos", "texts": [TEXT]}),
