@@ -52,6 +52,7 @@ browser-test: $(DEVELOPING)
 
 integrations: $(DEVELOPING)
 	$(BIN)/python scripts/integrations.py
+	$(BIN)/python scripts/nginx_check.py
 
 lint: $(DEVELOPING)
 	$(BIN)/ruff check .
