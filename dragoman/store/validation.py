@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StrictStr,
+    model_validator,
+)
 
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.json import check_text
@@ -13,6 +23,8 @@ from dragoman.engine.core.limits import NAMES, READER_LANGUAGES
 from dragoman.lexicon.text.languages import check_language
 
 _CODE_CHARS = 100
+_LISTED, _NAME_CHARS = 20, 100
+"""Most unknown fields that a warning lists, and most characters of each name."""
 FIELDS = 100
 CONDITIONS = 1_000
 """Most fields of one object of a filter."""
@@ -30,6 +42,31 @@ class Body(BaseModel):
         if isinstance(fields, dict) and len(fields) > FIELDS:
             raise ValueError(f"has {len(fields)} fields; at most {FIELDS} are allowed")
         return fields
+
+
+class TolerantBody(Body):
+    """A body that clients of other services send: fields that are not known here are left out, and listed."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    _unknown: list[str] = PrivateAttr(default_factory=list)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _note_unknown(cls, fields: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        body = validate(fields)
+        if isinstance(fields, dict):  # clients send null for what their users have not set
+            sent = [name for name, content in fields.items() if content is not None]
+            body._unknown = [name for name in sent if name not in cls.model_fields]
+        return body
+
+    def unknown_fields(self) -> list[str]:
+        """The warning about fields that are not known here; none if there are none."""
+        if not self._unknown:
+            return []
+        shown = ", ".join(ascii(name[:_NAME_CHARS]) for name in self._unknown[:_LISTED])
+        more = f" and {len(self._unknown) - _LISTED} more" if len(self._unknown) > _LISTED else ""
+        return [f"unknown fields were ignored: {shown}{more}"]
 
 
 def _check_not_blank(text: str) -> str:
@@ -75,7 +112,8 @@ _PLACES = {
     "path": "path parameter ",
     "header": "header ",
 }
-_ALTERNATIVES = frozenset({"RerankOptions", "ExplainOptions", "switch", "FacetField", "FieldName"})
+TEI_FORM, JINA_FORM = "form of TEI", "form of Jina"
+_ALTERNATIVES = frozenset({"RerankOptions", "ExplainOptions", "switch", "FacetField", "FieldName", TEI_FORM, JINA_FORM})
 """Names that pydantic adds to the path of a field with several alternatives; callers do not know them."""
 
 

@@ -9,6 +9,10 @@ from dragoman.service.aliases.endpoints import router as aliases
 from dragoman.service.api import health, page
 from dragoman.service.backup.endpoints import router as backup
 from dragoman.service.collections.endpoints import router as collections
+from dragoman.service.integrations.dify import router as dify
+from dragoman.service.integrations.openwebui import router as openwebui
+from dragoman.service.integrations.pyserini import router as pyserini
+from dragoman.service.integrations.routir import router as routir
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
 from dragoman.service.read.endpoints import router as read
@@ -36,6 +40,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     tagging,
     jobs,
     translation,
+    dify,
+    openwebui,
+    routir,
+    pyserini,
     reports,
     access,
     backup,
