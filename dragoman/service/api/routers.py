@@ -10,6 +10,7 @@ from dragoman.service.api import health, page
 from dragoman.service.backup.endpoints import router as backup
 from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.integrations.dify import router as dify
+from dragoman.service.integrations.mcp import router as mcp
 from dragoman.service.integrations.openwebui import router as openwebui
 from dragoman.service.integrations.pyserini import router as pyserini
 from dragoman.service.integrations.routir import router as routir
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     openwebui,
     routir,
     pyserini,
+    mcp,
     reports,
     access,
     backup,
