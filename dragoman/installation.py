@@ -39,6 +39,7 @@ PARTS = {
     "server": ("fastapi", "fastapi_offline", "uvicorn"),
     "postgresql": ("psycopg",),
     "parquet": ("pyarrow",),
+    "mcp": ("mcp",),
 }
 """The modules that each part brings, beside those of the parts that it includes."""
 TORCH = "pip install torch (without CUDA: pip install torch --index-url https://download.pytorch.org/whl/cpu)"

@@ -1,4 +1,4 @@
-"""The ``dragoman`` command: serve, worker, demo, search, lookup, index, table, keys, reports, train, evaluate.
+"""The ``dragoman`` command: serve, worker, demo, search, lookup, mcp, index, table, keys, reports, train, evaluate.
 
 Every option is also an environment variable. A user error prints one line on standard error and exits with code 2. A
 missing package prints one line and exits with code 1.
@@ -20,6 +20,7 @@ from dragoman.cli import collections as cli_collections
 from dragoman.cli import data as cli_data
 from dragoman.cli import keys as cli_keys
 from dragoman.cli import lab
+from dragoman.cli import mcp as cli_mcp
 from dragoman.cli import reports as cli_reports
 from dragoman.cli import searching as cli_searching
 from dragoman.cli import tables as cli_tables
@@ -48,6 +49,7 @@ app.command("restore")(cli_backup.restore)
 app.command("search")(cli_searching.search)
 app.command("ask")(cli_searching.ask)
 app.command("lookup")(cli_searching.lookup)
+app.command("mcp")(cli_mcp.mcp)
 for _name, _help in lab.COMMANDS.items():
     app.command(_name, help=_help, add_help_option=False, context_settings=lab.ANY_ARGUMENTS)(lab.run)
 

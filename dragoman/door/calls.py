@@ -58,6 +58,7 @@ Name = Literal[
     "tables",
     "add_table",
     "get_table",
+    "patch_table",
     "activate_table",
     "deactivate_table",
     "delete_table_version",

@@ -45,8 +45,8 @@ from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
 from dragoman.service.suggest.parameters import NameLists, Typed, split_names
-from dragoman.service.tables.bodies import pair_body, term_body, uploaded_body
-from dragoman.service.tables.schemas import TermToLookUp, UploadParameters, VersionNumber
+from dragoman.service.tables.bodies import pair_body, patched_body, term_body, uploaded_body
+from dragoman.service.tables.schemas import TablePatch, TermToLookUp, UploadParameters, VersionNumber
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import CheckRequest, TranslateRequest, as_answer
 from dragoman.store.backup.backup import restore_backup, write_backup
@@ -119,6 +119,7 @@ class Embedded:
             "tables": self._tables,
             "add_table": self._add_table,
             "get_table": lambda call: fields_of(self._library.tables.get(call.place["name"])),
+            "patch_table": self._patch_table,
             "activate_table": self._activate_table,
             "deactivate_table": lambda call: fields_of(self._library.tables.deactivate(call.place["name"])),
             "delete_table_version": self._delete_table_version,
@@ -335,6 +336,10 @@ class Embedded:
         (read,) = _read_fields((_UPLOAD, parameters, "query"))
         upload = read.as_upload(call.place["name"])
         return _dump(uploaded_body(upload, self._library.tables.upload(upload, iter(call.body or ()))))
+
+    def _patch_table(self, call: Call[Any]) -> Any:
+        changes = self._body(TablePatch, call).as_patch()
+        return _dump(patched_body(self._library.tables.patch(call.place["name"], changes)))
 
     def _activate_table(self, call: Call[Any]) -> Any:
         return fields_of(self._library.tables.activate(call.place["name"], _version(call)))

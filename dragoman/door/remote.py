@@ -62,6 +62,7 @@ ROUTES: dict[Name, Route] = {
     "tables": Route("GET", "/v1/tables", True),
     "add_table": Route("PUT", "/v1/tables/{name}", True, "application/octet-stream"),
     "get_table": Route("GET", "/v1/tables/{name}", True),
+    "patch_table": Route("PATCH", "/v1/tables/{name}"),
     "activate_table": Route("POST", "/v1/tables/{name}/versions/{version}/activate", True),
     "deactivate_table": Route("POST", "/v1/tables/{name}/deactivate", True),
     "delete_table_version": Route("DELETE", "/v1/tables/{name}/versions/{version}", True),

@@ -10,6 +10,11 @@ from dragoman.service.api import health, page
 from dragoman.service.backup.endpoints import router as backup
 from dragoman.service.collections.endpoints import router as collections
 from dragoman.service.embeddings.endpoints import router as embeddings
+from dragoman.service.integrations.dify import router as dify
+from dragoman.service.integrations.mcp import router as mcp
+from dragoman.service.integrations.openwebui import router as openwebui
+from dragoman.service.integrations.pyserini import router as pyserini
+from dragoman.service.integrations.routir import router as routir
 from dragoman.service.jobs.endpoints import router as jobs
 from dragoman.service.qa.endpoints import router as qa
 from dragoman.service.read.endpoints import router as read
@@ -38,6 +43,11 @@ ROUTERS: tuple[APIRouter, ...] = (
     tagging,
     jobs,
     translation,
+    dify,
+    openwebui,
+    routir,
+    pyserini,
+    mcp,
     reports,
     access,
     backup,

@@ -63,6 +63,9 @@ _NEEDED = {
     "/v1/reason": (_SEARCH, _SEARCH),
     "/v1/tag": (_SEARCH, _SEARCH),
     "/v1/jobs": (_JOBS, _JOBS),
+    "/retrieval": (_SEARCH, _SEARCH),
+    "/integrations": (_SEARCH, _SEARCH),
+    "/mcp": (_READ, _READ),  # each tool needs the scope of its endpoint
     METRICS: (SCOPES, SCOPES),
 }
 """By path prefix: the scopes that allow reading, and the scopes that allow anything else. One scope is enough."""

@@ -28,7 +28,6 @@ from dragoman.service.tables.schemas import (
     VersionNumber,
 )
 from dragoman.store.tables.contents import ExportFormat
-from dragoman.store.tables.patching import Addition, Patch, Removal
 from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.service import Uploaded
 from dragoman.store.validation import LanguageCode, Text
@@ -137,15 +136,8 @@ def patch_table(
     then nothing changes. A version without any probability is shared anew; else entries that stay keep theirs.
     """
     created_by = None if caller.key_id is None else caller.name
-    changes = Patch(
-        [Addition(entry.source.strip(), entry.target.strip(), entry.probability) for entry in patch.add],
-        [
-            Removal(entry.source.strip(), None if entry.target is None else entry.target.strip())
-            for entry in patch.remove
-        ],
-    )
     with record("table.patch", name) as recording:
-        done = runtime.tables.patch(name, changes, created_by)
+        done = runtime.tables.patch(name, patch.as_patch(), created_by)
         recording.object = f"{name}/{done.version}"
     return patched_body(done)
 

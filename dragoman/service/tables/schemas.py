@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from dragoman.lexicon.formats.reader import Format
 from dragoman.lexicon.table.compose import Kind
 from dragoman.store.tables.changes import Upload
+from dragoman.store.tables.patching import Addition, Patch, Removal
 from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.table_reader import ReadAs
 from dragoman.store.validation import AtFirstFault, Body, LanguageCode, NotBlank
@@ -158,6 +159,16 @@ class TablePatch(Body):
         if not self.add and not self.remove:
             raise ValueError("add or remove at least one entry")
         return self
+
+    def as_patch(self) -> Patch:
+        """What is to change."""
+        return Patch(
+            [Addition(entry.source.strip(), entry.target.strip(), entry.probability) for entry in self.add],
+            [
+                Removal(entry.source.strip(), None if entry.target is None else entry.target.strip())
+                for entry in self.remove
+            ],
+        )
 
 
 class TablePatched(BaseModel):
