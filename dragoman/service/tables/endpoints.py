@@ -27,7 +27,7 @@ from dragoman.service.tables.schemas import (
     UploadParameters,
     VersionNumber,
 )
-from dragoman.store.tables.contents import ExportFormat
+from dragoman.store.tables.exports import ExportFormat
 from dragoman.store.tables.patching import Addition, Patch, Removal
 from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.service import Uploaded
@@ -55,11 +55,19 @@ _EXPORT_TYPES: dict[ExportFormat, str] = {
     "tsv": "text/tab-separated-values",
     "csv": "text/csv",
     "jsonl": "application/x-ndjson",
+    "giza": "text/plain",
+    "moses": "text/plain",
+    "muse": "text/plain",
+    "tbx": "application/x-tbx+xml",
+    "tmx": "application/x-tmx+xml",
+    "deepl": "text/csv",
+    "google": "text/csv",
+    "freedict": "application/tei+xml",
 }
 _EXPORT: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "One entry a line, ordered by source term; tsv and csv begin with a header.",
-        "content": {type: {"schema": {"type": "string"}} for type in _EXPORT_TYPES.values()},
+        "description": "The entries, ordered by source term; tsv, csv and google begin with a header.",
+        "content": {type: {"schema": {"type": "string"}} for type in dict.fromkeys(_EXPORT_TYPES.values())},
     }
 }
 Version = Annotated[VersionNumber, Path(description="Number of the version.")]
@@ -160,10 +168,15 @@ def export_version(
     name: TableName,
     version: Version,
     runtime: RuntimeDep,
-    format: Annotated[ExportFormat, Query(description="The format of the file.")] = "tsv",
+    format: Annotated[ExportFormat | None, Query(description="The file's format; default: that of the upload.")] = None,
 ) -> StreamingResponse:
-    """The entries of a version as they were written, streamed; an upload of the file gives the same entries."""
-    return StreamingResponse(runtime.tables.browse.export(name, version, format), media_type=_EXPORT_TYPES[format])
+    """The entries of a version as they were written, streamed; an upload of the file gives the same entries.
+
+    A format without probabilities gives the entries alone. One that cannot hold a term of the table is refused. A
+    version that came as a spreadsheet or from dict.cc is by default tsv.
+    """
+    written, blocks = runtime.tables.browse.export(name, version, format)
+    return StreamingResponse(blocks, media_type=_EXPORT_TYPES[written])
 
 
 @router.get("/{name}/versions/{version}/diff/{other}", dependencies=[KNOWN_PARAMETERS])
