@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dragoman.cli.installing.dictionaries import install
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
 
 if TYPE_CHECKING:
@@ -368,3 +369,6 @@ def _bytes_bar() -> Progress:
 
 def _say(message: str) -> None:
     _console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+table.command("install")(install)

@@ -234,7 +234,11 @@ def _by_content(text: str) -> str:
         if name in _ROOTS:
             return _ROOTS[name]
         if text.startswith(("<?xml", "<!DOCTYPE")):
-            advice = "; format=tmx reads its units as entries, and dragoman table train makes a table of sentences" if name == "tmx" else ""
+            advice = (
+                "; format=tmx reads its units as entries, and dragoman table train makes a table of sentences"
+                if name == "tmx"
+                else ""
+            )
             raise TableFormatError(f"XML of the kind {quote(name)} is not read: send TBX or TEI{advice}", 1)
     if text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", ""):
         return "jsonl"

@@ -1,8 +1,8 @@
 """Translation memories: TMX 1.4b, read as a stream.
 
-See https://www.gala-global.org/tmx-14b. The codes of the program that a text comes from (``bpt``, ``ept``, ``ph``, ``it``,
-``ut``) are no text; what ``hi`` marks is. Documents that declare entities are refused, so that none can grow or fetch
-anything.
+See https://www.gala-global.org/tmx-14b. The codes of the program that a text comes from (``bpt``, ``ept``, ``ph``,
+``it``, ``ut``) are no text; what ``hi`` marks is. Documents that declare entities are refused, so that none can grow
+or fetch anything.
 """
 
 from __future__ import annotations
