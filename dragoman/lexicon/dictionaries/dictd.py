@@ -110,15 +110,17 @@ def _places(index: Iterable[bytes]) -> list[tuple[int, int]]:
     """The offset and length of every entry but those that describe the dictionary, in the order of the text."""
     places: set[tuple[int, int]] = set()
     about: set[tuple[int, int]] = set()
-    for number, line in enumerate(deadline.check_each(index, interval=_CHECKED_EVERY), start=1):
+    for line_number, line in enumerate(deadline.check_each(index, interval=_CHECKED_EVERY), start=1):
         fields = line.rstrip(b"\r\n").split(b"\t")
         if len(fields) not in (3, 4):
-            raise TableFormatError("the index of a dictionary has a headword, an offset and a length a line", number)
-        place = _decode(fields[1], number), _decode(fields[2], number)
+            raise TableFormatError(
+                "the index of a dictionary has a headword, an offset and a length a line", line_number
+            )
+        place = _decode(fields[1], line_number), _decode(fields[2], number)
         if place[1] > _MOST_BYTES:
-            raise TableFormatError(f"an entry is longer than {_MOST_BYTES:,} bytes", number)
+            raise TableFormatError(f"an entry is longer than {_MOST_BYTES:,} bytes", line_number)
         (about if fields[0].startswith((b"00database", b"00-database")) else places).add(place)
-        if number > _MOST_ENTRIES:
+        if line_number > _MOST_ENTRIES:
             raise TableFormatError(f"the index has more than {_MOST_ENTRIES:,} lines")
     return sorted(places - about)
 
