@@ -40,7 +40,7 @@ def train(
         list[Path],
         typer.Option(
             envvar="DRAGOMAN_PARALLEL",
-            help="File or folder of tab-separated sentence pairs, plain or gzip; several may follow.",
+            help="File or folder of tab-separated sentence pairs or TMX, or two files such as a.de a.en; may be gzip.",
         ),
     ],
     source: Source,

@@ -116,7 +116,7 @@ def _places(index: Iterable[bytes]) -> list[tuple[int, int]]:
             raise TableFormatError(
                 "the index of a dictionary has a headword, an offset and a length a line", line_number
             )
-        place = _decode(fields[1], line_number), _decode(fields[2], number)
+        place = _decode(fields[1], line_number), _decode(fields[2], line_number)
         if place[1] > _MOST_BYTES:
             raise TableFormatError(f"an entry is longer than {_MOST_BYTES:,} bytes", line_number)
         (about if fields[0].startswith((b"00database", b"00-database")) else places).add(place)

@@ -18,6 +18,11 @@ _CODES = frozenset(["bpt", "ept", "ph", "it", "ut"])
 _VARIANTS = 20
 _CODES_NAMED = 10
 
+
+class IncompleteUnit(Rejection):
+    """A unit without text in both languages, as there are in a memory of several."""
+
+
 Unit = tuple[int, str, str]
 """The line that a unit begins in, and its text in both languages."""
 
@@ -89,7 +94,7 @@ class _Reader(XmlReader[Unit | Rejection]):
             self.entries.extend((self._line, *pair) for pair in product(source, target))
         else:
             missing = " or ".join(code for code, text in zip(self._codes, (source, target), strict=True) if not text)
-            self.entries.append(Rejection(self._line, f"the unit has no text in {missing}"))
+            self.entries.append(IncompleteUnit(self._line, f"the unit has no text in {missing}"))
 
     def note_undeclared(self, reason: str) -> None:
         self._fault = reason

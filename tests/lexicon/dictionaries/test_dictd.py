@@ -43,7 +43,7 @@ def read(index: bytes, text: bytes, size: int = 7) -> list[tuple[str, str]]:
     [
         ("derivation /x y/\nAbleitung <fem>, Lehre [math.]\n see: {x}\n", ["derivation"], ["Ableitung", "Lehre"]),
         ("tremper /tʀɑ̃pe/ <v>\n1. harden, temper\n2. dip\n", ["tremper"], ["harden", "temper", "dip"]),
-        ("loss /x/\nVerlust <masc>\n         Note: an etw.\n      \"at\"  - x\n   Synonym: {x}\n", ["loss"], ["Verlust"]),
+        ("loss /x/\nVerlust <masc>\n         Note: x\n      \"at\"  - x\n   Synonym: x\n", ["loss"], ["Verlust"]),
         ("acute /x/\n [Am.] spitz <adj>, doppel…\n", ["acute"], ["spitz"]),
         ("CAP /x/\nGemeinsame AgrarpolitikGAP,  /ɡˈap/\n", ["CAP"], ["Gemeinsame Agrarpolitik", "GAP"]),
         ("lithium /x/\nLithium <neut> [chem.] Li,  /lˈaɪ/\n", ["lithium"], ["Lithium", "Li"]),
