@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from dragoman.service.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.jobs.endpoints import JobBody, job_body
+from dragoman.service.jobs.submission import NewJob
+from dragoman.service.jobs.training import TRAIN, Training
 from dragoman.service.tables.bodies import entry_body, pair_body, patched_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import (
     ChangedEntry,
@@ -24,9 +27,11 @@ from dragoman.service.tables.schemas import (
     TermBody,
     TermList,
     TermToLookUp,
+    TrainingParameters,
     UploadParameters,
     VersionNumber,
 )
+from dragoman.store.jobs import JobInfo
 from dragoman.store.tables.exports import ExportFormat
 from dragoman.store.tables.patching import Addition, Patch, Removal
 from dragoman.store.tables.repository import TableInfo
@@ -42,6 +47,18 @@ _BODY: dict[str, Any] = {
         "description": "The table file, plain or gzip.",
         "content": {
             "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+_TEXT: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "Sentence pairs, a pair a line, or TMX 1.4b; plain or gzip.",
+        "content": {
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/x-tmx+xml": {"schema": {"type": "string"}},
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
         },
     }
@@ -100,6 +117,36 @@ async def upload_table(
             return done
 
     return uploaded_body(upload, await work_on_upload(request, work))
+
+
+@router.post("/{name}/train", status_code=202, openapi_extra=_TEXT, dependencies=[KNOWN_PARAMETERS])
+async def train_table(
+    name: TableName,
+    request: Request,
+    runtime: RuntimeDep,
+    caller: CallerDep,
+    record: RecordDep,
+    parameters: Annotated[TrainingParameters, Query()],
+    idempotency_key: Annotated[
+        str | None, Header(description="The same key with the same request of one API key gives the same job.")
+    ] = None,
+) -> JobBody:
+    """Train a table from aligned text or TMX, in a job. When this returns, the job is durable.
+
+    Its result names the new version. A job that a stop interrupts begins anew.
+    """
+    gzip = content_gzip(request)
+    created_by = None if caller.key_id is None else caller.name
+    training = Training(name=name, created_by=created_by, **parameters.model_dump())
+    new = NewJob(TRAIN, "dragoman-train", idempotency_key, caller.key_id, training)
+
+    def work(parts: Iterator[bytes]) -> JobInfo:
+        with record("table.train", name) as recording:
+            job = runtime.jobs.submit(new, parts, gzip)
+            recording.object = f"{name}: {job.id}"
+            return job
+
+    return job_body(await work_on_upload(request, work))
 
 
 @router.get("")

@@ -37,6 +37,7 @@ from dragoman.lexicon.alignment.training import (
     AlignmentConfig,
     CorpusCounts,
     IterationReport,
+    Progress,
     SentencePair,
     TrainedTable,
     train,
@@ -134,6 +135,7 @@ def train_table(
     dictionary_weight: float = 1.0,
     plain: bool = False,
     progress: Bars | None = None,
+    notify: Progress | None = None,
 ) -> TrainingReport:
     """Learn a table from parallel text and write it, whole or not at all.
 
@@ -148,6 +150,8 @@ def train_table(
         inverse_dictionaries: the same with the columns the other way round.
         plain: split words without stemming, stop words or Java.
         progress: bars to report on, see `progress_bars`.
+        notify: is told each phase, how much of it is done, and of how much, from several threads; what it raises
+            ends the training.
 
     Raises:
         TrainingError: bad input, with the file and line, or input without a usable pair.
@@ -178,7 +182,7 @@ def train_table(
         yield from reader.pairs(inverse_files, Columns.parse("target,source"), dictionary_weight)
 
     begin = time.perf_counter()
-    table = train(pairs(), config or AlignmentConfig(), _Phases(progress, source, target))
+    table = train(pairs(), config or AlignmentConfig(), notify or _Phases(progress, source, target))
     trained = time.perf_counter()
     if not len(table):
         raise TrainingError(f"nothing to learn from: {_left_out(table.corpus)}")
