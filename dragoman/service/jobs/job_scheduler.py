@@ -276,6 +276,7 @@ class JobScheduler:
             if isinstance(error, NotFound) or run.unexpected >= _MAX_UNEXPECTED_FAULTS:
                 reason = str(error) if error else "the service failed on it repeatedly; its log has the cause"
                 self._jobs.finish(job, FAILED, reason)
+                self._trainer.forget(job)
             else:
                 self._jobs.save(job, [], f"waiting: {error or 'the service failed on it; its log has the cause'}")
         except Exception as again:

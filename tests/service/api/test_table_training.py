@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.api.test_tables import check_error
+from tests.support.errorbody import check_error
 
 PAIRS = [
     ("Das Haus.", "The house."),

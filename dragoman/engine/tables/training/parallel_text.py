@@ -108,11 +108,11 @@ def expand(paths: Sequence[Path]) -> list[Path]:
 def join_halves(files: Sequence[Path], languages: tuple[str, str]) -> list[FileReport]:
     """The files, in which two that differ but in the language at their end are one text: ``a.en`` and ``a.de``."""
     halves = {file: halved for file in files if (halved := _half(file)) and halved[1] in languages}
-    given = {halved: file for file, halved in halves.items()}
+    files_of = {halved: file for file, halved in halves.items()}
     reports: list[FileReport] = []
     for file in files:
         stem, language = halves.get(file, ("", ""))
-        source, target = (given.get((stem, code)) for code in languages)
+        source, target = (files_of.get((stem, code)) for code in languages)
         if source is None or target is None or not language:
             reports.append(FileReport(file))
         elif file == source:
