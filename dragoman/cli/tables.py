@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dragoman.cli.installing.dictionaries import install
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def train(
         list[Path],
         typer.Option(
             envvar="DRAGOMAN_PARALLEL",
-            help="File or folder of tab-separated sentence pairs, plain or gzip; several may follow.",
+            help="File or folder of tab-separated sentence pairs or TMX, or two files such as a.de a.en; may be gzip.",
         ),
     ],
     source: Source,
@@ -136,8 +137,8 @@ def import_table(
         str,
         typer.Option(
             envvar="DRAGOMAN_FORMAT",
-            help="auto (what the file shows), tsv, csv, giza, moses, muse, jsonl, freedict, tbx, xlsx, ods, deepl,"
-            " google or dictcc.",
+            help="auto (what the file shows), tsv, csv, giza, moses, muse, jsonl, freedict, tbx, tmx, xlsx, ods,"
+            " deepl, google or dictcc.",
         ),
     ] = "auto",
     encoding: Annotated[
@@ -231,8 +232,12 @@ def export_table(
     name: TableName,
     version: OneVersion = None,
     format: Annotated[
-        Literal["tsv", "csv", "jsonl"], typer.Option(envvar="DRAGOMAN_EXPORT_FORMAT", help="tsv, csv or jsonl.")
-    ] = "tsv",
+        str | None,
+        typer.Option(
+            envvar="DRAGOMAN_EXPORT_FORMAT",
+            help="tsv, csv, jsonl, tbx, tmx, deepl, google, freedict, moses, giza or muse; default: as uploaded.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(envvar="DRAGOMAN_OUTPUT", help="The file to write; default: standard output.")
     ] = None,
@@ -244,7 +249,7 @@ def export_table(
     from dragoman.files.atomic import atomic_file
 
     with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
-        blocks = runtime.tables.browse.export(name, version, format)
+        written, blocks = runtime.tables.browse.export(name, version, format)
         if output is None:
             for block in blocks:
                 sys.stdout.buffer.write(block)
@@ -252,7 +257,7 @@ def export_table(
             return
         with atomic_file(output) as unfinished, unfinished.open("wb") as stream:
             stream.writelines(blocks)
-    _say(f"{output}: table {name}")
+    _say(f"{output}: table {name} as {written}")
 
 
 @table.command("patch")
@@ -364,3 +369,6 @@ def _bytes_bar() -> Progress:
 
 def _say(message: str) -> None:
     _console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+table.command("install")(install)

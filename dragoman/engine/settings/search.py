@@ -41,6 +41,11 @@ class TablesSettings(Group):
     """What translation tables may hold."""
 
     table_line_bytes: int = Field(default=64 * KIB, gt=0, description="Longest line of a translation table, bytes.")
+    table_training_pairs: int = Field(
+        default=2_000_000,
+        gt=0,
+        description="Most sentence pairs that a job trains a table from; it takes memory for each.",
+    )
     table_entries: int = Field(
         default=1_000_000,
         gt=0,

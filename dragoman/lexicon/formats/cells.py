@@ -79,11 +79,17 @@ _MOSES = {
     "&amp;": "&",
 }
 _ESCAPES = re.compile("|".join(_MOSES))
+_ESCAPED = {"|": "&#124;", "[": "&#91;", "]": "&#93;", "<": "&lt;", ">": "&gt;", "'": "&apos;", '"': "&quot;"}
 
 
 def unescape(term: str) -> str:
     """A token with what Moses escapes as it was: ``d&apos;`` is ``d'``."""
     return _ESCAPES.sub(lambda match: _MOSES[match[0]], term) if "&" in term else term
+
+
+def escape_moses(term: str) -> str:
+    """A word with its marks as Moses' tokenizer escapes them."""
+    return "".join(_ESCAPED.get(character, character) for character in term.replace("&", "&amp;"))
 
 
 def is_nothing(cell: str) -> bool:

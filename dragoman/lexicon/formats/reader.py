@@ -13,6 +13,7 @@
 ``freedict`` TEI: every headword (``orth``) with every translation (``quote`` in a ``cit`` of type
              ``trans``) of its entry, or with its definitions
 ``tbx``      term bases: TBX, and the XML of SDL MultiTerm
+``tmx``      TMX 1.4b, each unit an entry; a memory of sentences is what a table is trained from
 ``xlsx``,    spreadsheets, with the columns of ``csv``; the first sheet that holds any cells
 ``ods``
 ``deepl``    source, target and optionally the codes of their languages, separated by commas
@@ -57,6 +58,7 @@ from dragoman.lexicon.formats.jsonlines import read_jsonlines
 from dragoman.lexicon.formats.rows import Manner, read_rows
 from dragoman.lexicon.formats.streams import ZIP, blocks, head, lines
 from dragoman.lexicon.formats.termbases import termbase_pairs
+from dragoman.lexicon.formats.tmx import tmx_pairs
 
 __all__ = [
     "FORMATS",
@@ -89,9 +91,10 @@ Format = Literal[
     "google",
     "dictcc",
     "moses",
+    "tmx",
 ]
 FORMATS: tuple[Format, ...] = get_args(Format)
-_MARKUP = ("freedict", "tbx")
+_MARKUP = ("freedict", "tbx", "tmx")
 _SHEETS = ("xlsx", "ods")
 _ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -188,6 +191,10 @@ class _Reader:
             yield Detected("tbx", encoding or None, languages=self._languages)
             yield from map(self._entry, pairs)
             return
+        if format == "tmx":
+            yield Detected("tmx", encoding or None, languages=self._languages)
+            yield from map(self._entry, tmx_pairs(content, self._languages, self._limits.term_characters))
+            return
         pairs = freedict_pairs(content, self._limits, self._languages)
         first = list(islice(pairs, ROWS))
         columns = self._choices.columns
@@ -227,7 +234,11 @@ def _by_content(text: str) -> str:
         if name in _ROOTS:
             return _ROOTS[name]
         if text.startswith(("<?xml", "<!DOCTYPE")):
-            advice = "; dragoman table train makes a table of aligned text" if name == "tmx" else ""
+            advice = (
+                "; format=tmx reads its units as entries, and dragoman table train makes a table of sentences"
+                if name == "tmx"
+                else ""
+            )
             raise TableFormatError(f"XML of the kind {quote(name)} is not read: send TBX or TEI{advice}", 1)
     if text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", ""):
         return "jsonl"

@@ -79,7 +79,7 @@ class JobBody(BaseModel):
     """A job."""
 
     id: str
-    type: JobType
+    type: JobType | Literal["train"] = Field(description="train: a table, see POST /v1/tables/{name}/train.")
     tag: str = Field(description="The last column of its TREC run.")
     status: Status = Field(description="validating until it is first scheduled")
     message: str | None = Field(description="Why it is waiting or has failed.")
@@ -124,7 +124,7 @@ async def create_job(
     def submit(parts: Iterator[bytes]) -> JobInfo:
         return runtime.jobs.submit(new, parts, gzip)
 
-    return _body(await work_on_upload(request, submit))
+    return job_body(await work_on_upload(request, submit))
 
 
 @router.get("")
@@ -140,7 +140,7 @@ def list_jobs(
     if any(job.key_id != actor.key_id for job in jobs[:limit]):
         with runtime.audit.record_hourly(actor, "jobs.list", "jobs of other keys"):
             pass
-    return JobList(jobs=[_body(job) for job in jobs[:limit]], has_more=len(jobs) > limit)
+    return JobList(jobs=[job_body(job) for job in jobs[:limit]], has_more=len(jobs) > limit)
 
 
 @router.get("/{id}")
@@ -148,7 +148,7 @@ def get_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) ->
     """One job: its progress and its table versions."""
     job = runtime.jobs.get(id, owner)
     with _audit(runtime, actor, "read", job):
-        return _body(job)
+        return job_body(job)
 
 
 @router.post("/{id}/cancel")
@@ -156,7 +156,7 @@ def cancel_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep)
     """Cancel a job; its results so far are kept. 409 if it has already finished."""
     job = runtime.jobs.get(id, owner)
     with _audit(runtime, actor, "cancel", job, changes=not job.finished):
-        return _body(runtime.jobs.cancel(id))
+        return job_body(runtime.jobs.cancel(id))
 
 
 @router.delete("/{id}", status_code=204, response_class=Response)
@@ -207,7 +207,7 @@ def _stream(lines: Iterator[bytes], media_type: str) -> StreamingResponse:
     return StreamingResponse(lines, media_type=media_type)
 
 
-def _body(job: JobInfo) -> JobBody:
+def job_body(job: JobInfo) -> JobBody:
     return JobBody.model_validate(
         {
             "id": job.id,

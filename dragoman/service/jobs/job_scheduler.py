@@ -21,6 +21,7 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.service.jobs.job_executor import JobExecutor
 from dragoman.service.jobs.line import LineAnswers
+from dragoman.service.jobs.training import TRAIN, TableTrainer
 from dragoman.store.instance_lock import DatabaseTaken
 from dragoman.store.jobs import (
     CANCELLED,
@@ -76,6 +77,7 @@ class JobScheduler:
         jobs: JobRepository,
         tables: Tables,
         answers: LineAnswers,
+        trainer: TableTrainer,
         settings: Settings,
         metrics: Metrics,
         traffic: Traffic,
@@ -87,6 +89,7 @@ class JobScheduler:
         self._jobs = jobs
         self._tables = tables
         self._answers = answers
+        self._trainer = trainer
         self._settings = settings
         self._metrics = metrics
         self._traffic = traffic
@@ -154,6 +157,9 @@ class JobScheduler:
         for job in leftovers:
             if job not in uploading:
                 self._jobs.purge(job)
+        texts = self._trainer.list_texts()
+        uploading = self._uploading()
+        self._trainer.forget_others(texts, [*uploading, *(job.id for job in self._jobs.list_unfinished())])
 
     def _schedule(self) -> float:
         """Lease the jobs whose turn it is; returns the seconds until the next poll."""
@@ -181,6 +187,7 @@ class JobScheduler:
         """Whether a job was cancelled or has expired, which then is its final status."""
         if job.status != CANCELLING and now() < job.expires_at:
             return False
+        self._trainer.forget(job.id)
         self._jobs.finish(job.id, CANCELLED if job.status == CANCELLING else EXPIRED)
         return True
 
@@ -210,7 +217,10 @@ class JobScheduler:
         lines = self._jobs.pending(id, CHUNK_LINES)
         if not lines:
             self._jobs.finish(id, COMPLETED)
+            self._trainer.forget(id)
             return False
+        if job.type == TRAIN:
+            return self._train(job, run)
         snapshot = run.snapshot = run.snapshot or self._tables.snapshot_of(
             [version["id"] for version in job.table_versions if not version.get("named")]
         )
@@ -238,6 +248,14 @@ class JobScheduler:
         self._back_off(run)
         return False
 
+    def _train(self, job: JobInfo, run: _Run) -> bool:
+        """Train the table of a job; returns whether there is more to do now."""
+        answered = self._trainer.work(job, lambda: run.cancelled or self._is_halted())
+        if answered is not None:
+            self._jobs.save(job.id, [answered], None)
+            self._metrics.job_lines(int(not answered.failed), int(answered.failed))
+        return True
+
     def _is_halted(self) -> bool:
         return self._stopping.is_set() or self._taken
 
@@ -262,6 +280,7 @@ class JobScheduler:
             if isinstance(error, NotFound) or run.unexpected >= _MAX_UNEXPECTED_FAULTS:
                 reason = str(error) if error else "the service failed on it repeatedly; its log has the cause"
                 self._jobs.finish(job, FAILED, reason)
+                self._trainer.forget(job)
             else:
                 self._jobs.save(job, [], f"waiting: {error or 'the service failed on it; its log has the cause'}")
         except Exception as again:

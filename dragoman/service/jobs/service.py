@@ -19,7 +19,14 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.service.jobs.job_scheduler import JobScheduler
 from dragoman.service.jobs.line import LineAnswers
-from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error, stored_idempotency_key
+from dragoman.service.jobs.submission import (
+    JobSubmission,
+    NewJob,
+    TrainingSubmission,
+    line_error,
+    stored_idempotency_key,
+)
+from dragoman.service.jobs.training import TRAIN, TableTrainer
 from dragoman.store.database import Store
 from dragoman.store.jobs import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
 from dragoman.store.models import Job, JobLine
@@ -50,8 +57,9 @@ class Jobs:
         self._jobs = JobRepository(store)
         self._lock = Lock()
         self._uploading: set[str] = set()
+        self._trainer = TableTrainer(self._jobs, tables, settings)
         self._runner = JobScheduler(
-            self._jobs, tables, answers, settings, metrics, traffic, lambda: self.uploading, limits
+            self._jobs, tables, answers, self._trainer, settings, metrics, traffic, lambda: self.uploading, limits
         )
 
     def start(self) -> None:
@@ -79,6 +87,11 @@ class Jobs:
         """
         _check(new)
         upload = JobSubmission(self._store, self._tables, self._answers, self._settings, new)
+        if new.training is not None:
+            self._trainer.check(new.training)
+            upload = TrainingSubmission(
+                self._store, self._tables, self._answers, self._settings, new, self._trainer, new.training
+            )
         if new.idempotency_key is not None and (earlier := self._find_earlier(new)) is not None:
             id, fingerprint = earlier
             if upload.fingerprint(parts, gzip) != fingerprint:
@@ -92,6 +105,7 @@ class Jobs:
                 upload.take(parts, gzip)
             except BaseException:
                 with suppress(Exception):  # where even that is impossible it is done later
+                    self._trainer.forget(upload.id)
                     self._jobs.purge(upload.id)
                 raise
         finally:
@@ -153,6 +167,8 @@ class Jobs:
             NotFound: there is none of this id.
         """
         job = self._jobs.get(id)
+        if job.type == TRAIN:
+            raise InvalidRequest("format: the result of a training is no run; use jsonl")
         alone = job.type != "rerank" and self._jobs.collection(id) is not None
         return ("".join(_trec(row, job, alone) for row in rows).encode() for rows in self._jobs.lines(id, errors=False))
 

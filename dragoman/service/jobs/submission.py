@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal, cast
 from uuid import uuid4
 
 from sqlalchemy import func, insert, select, update
@@ -24,6 +24,7 @@ from dragoman.engine.tables.choices import VersionKey, versions_named
 from dragoman.engine.tables.views import ActiveVersion
 from dragoman.files.streams import Line, lines, unpack
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
+from dragoman.service.jobs.training import TableTrainer, Training
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
@@ -38,11 +39,13 @@ from dragoman.store.tables.service import Tables
 class NewJob:
     """What a job is to be, besides its lines."""
 
-    type: JobType
+    type: JobType | Literal["train"]
     tag: str
     idempotency_key: str | None = None
     key_id: str | None = None
     """The API key that makes it."""
+    training: Training | None = None
+    """What a job of type ``train`` makes."""
 
 
 @dataclass(slots=True)
@@ -164,7 +167,7 @@ class JobSubmission:
         try:
             if line.content is None:
                 raise LineRejected(f"the line is longer than {self._settings.uploads.ndjson_line_bytes} bytes")
-            request = parse_line(line.content, self._new.type, self._settings.requests.body_depth)
+            request = parse_line(line.content, cast("JobType", self._new.type), self._settings.requests.body_depth)
         except LineRejected as fault:
             return row | {"state": FAILED, "custom_id": fault.id, "answer": line_error(str(fault))}
         if not isinstance(request.request, QaRequest):
@@ -215,6 +218,35 @@ class JobSubmission:
         }
         with self._store.write() as session:
             session.execute(update(Job).where(Job.id == self.id).values(values))
+
+
+class TrainingSubmission(JobSubmission):
+    """Takes a text to train a table from: a job of one line, which is its parameters, and a file."""
+
+    def __init__(
+        self,
+        store: Store,
+        tables: Tables,
+        answers: LineAnswers,
+        settings: Settings,
+        new: NewJob,
+        trainer: TableTrainer,
+        training: Training,
+    ) -> None:
+        super().__init__(store, tables, answers, settings, new)
+        self._trainer = trainer
+        self._training = training
+        self._fields = json.dumps(training.as_fields()).encode()
+        self._digest.update(self._fields)
+
+    def _store_lines(self, parts: Iterator[bytes], gzip: bool) -> None:
+        self._trainer.keep(self.id, self._training, self._unpack(parts, gzip))
+        row = {"job_id": self.id, "line": 1, "custom_id": self._training.name, "answer": None, "ids": None}
+        self._save(_Batch([row | {"state": PENDING, "request": zlib.compress(self._fields)}]))
+        self._total = 1
+
+    def _publish(self, versions: Sequence[ActiveVersion], named: Sequence[ActiveVersion]) -> None:
+        super()._publish([], [])  # it needs no table
 
 
 def line_error(message: str, status: int = 422, error_type: str = "validation") -> str:

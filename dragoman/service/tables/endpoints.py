@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from dragoman.service.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.jobs.endpoints import JobBody, job_body
+from dragoman.service.jobs.submission import NewJob
+from dragoman.service.jobs.training import TRAIN, Training
 from dragoman.service.tables.bodies import entry_body, pair_body, patched_body, term_body, uploaded_body
 from dragoman.service.tables.schemas import (
     ChangedEntry,
@@ -24,10 +27,12 @@ from dragoman.service.tables.schemas import (
     TermBody,
     TermList,
     TermToLookUp,
+    TrainingParameters,
     UploadParameters,
     VersionNumber,
 )
-from dragoman.store.tables.contents import ExportFormat
+from dragoman.store.jobs import JobInfo
+from dragoman.store.tables.exports import ExportFormat
 from dragoman.store.tables.repository import TableInfo
 from dragoman.store.tables.service import Uploaded
 from dragoman.store.validation import LanguageCode, Text
@@ -46,6 +51,18 @@ _BODY: dict[str, Any] = {
     }
 }
 
+_TEXT: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "Sentence pairs, a pair a line, or TMX 1.4b; plain or gzip.",
+        "content": {
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/x-tmx+xml": {"schema": {"type": "string"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
 TableName = Annotated[str, Path(description="The table's name.")]
 OptionalVersion = Annotated[VersionNumber | None, Query(description="Number of the version; default: the active one.")]
 Cursor = Annotated[str | None, Query(max_length=20_000, description="The `next` of the page before.")]
@@ -54,11 +71,19 @@ _EXPORT_TYPES: dict[ExportFormat, str] = {
     "tsv": "text/tab-separated-values",
     "csv": "text/csv",
     "jsonl": "application/x-ndjson",
+    "giza": "text/plain",
+    "moses": "text/plain",
+    "muse": "text/plain",
+    "tbx": "application/x-tbx+xml",
+    "tmx": "application/x-tmx+xml",
+    "deepl": "text/csv",
+    "google": "text/csv",
+    "freedict": "application/tei+xml",
 }
 _EXPORT: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "One entry a line, ordered by source term; tsv and csv begin with a header.",
-        "content": {type: {"schema": {"type": "string"}} for type in _EXPORT_TYPES.values()},
+        "description": "The entries, ordered by source term; tsv, csv and google begin with a header.",
+        "content": {type: {"schema": {"type": "string"}} for type in dict.fromkeys(_EXPORT_TYPES.values())},
     }
 }
 Version = Annotated[VersionNumber, Path(description="Number of the version.")]
@@ -91,6 +116,36 @@ async def upload_table(
             return done
 
     return uploaded_body(upload, await work_on_upload(request, work))
+
+
+@router.post("/{name}/train", status_code=202, openapi_extra=_TEXT, dependencies=[KNOWN_PARAMETERS])
+async def train_table(
+    name: TableName,
+    request: Request,
+    runtime: RuntimeDep,
+    caller: CallerDep,
+    record: RecordDep,
+    parameters: Annotated[TrainingParameters, Query()],
+    idempotency_key: Annotated[
+        str | None, Header(description="The same key with the same request of one API key gives the same job.")
+    ] = None,
+) -> JobBody:
+    """Train a table from aligned text or TMX, in a job. When this returns, the job is durable.
+
+    Its result names the new version. A job that a stop interrupts begins anew.
+    """
+    gzip = content_gzip(request)
+    created_by = None if caller.key_id is None else caller.name
+    training = Training(name=name, created_by=created_by, **parameters.model_dump())
+    new = NewJob(TRAIN, "dragoman-train", idempotency_key, caller.key_id, training)
+
+    def work(parts: Iterator[bytes]) -> JobInfo:
+        with record("table.train", name) as recording:
+            job = runtime.jobs.submit(new, parts, gzip)
+            recording.object = f"{name}: {job.id}"
+            return job
+
+    return job_body(await work_on_upload(request, work))
 
 
 @router.get("")
@@ -152,10 +207,15 @@ def export_version(
     name: TableName,
     version: Version,
     runtime: RuntimeDep,
-    format: Annotated[ExportFormat, Query(description="The format of the file.")] = "tsv",
+    format: Annotated[ExportFormat | None, Query(description="The file's format; default: that of the upload.")] = None,
 ) -> StreamingResponse:
-    """The entries of a version as they were written, streamed; an upload of the file gives the same entries."""
-    return StreamingResponse(runtime.tables.browse.export(name, version, format), media_type=_EXPORT_TYPES[format])
+    """The entries of a version as they were written, streamed; an upload of the file gives the same entries.
+
+    A format without probabilities gives the entries alone. One that cannot hold a term of the table is refused. A
+    version that came as a spreadsheet or from dict.cc is by default tsv.
+    """
+    written, blocks = runtime.tables.browse.export(name, version, format)
+    return StreamingResponse(blocks, media_type=_EXPORT_TYPES[written])
 
 
 @router.get("/{name}/versions/{version}/diff/{other}", dependencies=[KNOWN_PARAMETERS])

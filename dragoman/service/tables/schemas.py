@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -55,6 +55,22 @@ class UploadParameters(BaseModel):
         return Upload(
             name, self.source, self.target, read_as, self.kind, self.weight, self.activate, self.dry_run, created_by
         )
+
+
+class TrainingParameters(BaseModel):
+    """How an uploaded text is to be read, and what the table is that is trained from it."""
+
+    source: LanguageCode = Field(description="ISO 639-1 code of the source terms' language.")
+    target: LanguageCode = Field(description="ISO 639-1 code of the target terms' language.")
+    format: Literal["auto", "tsv", "tmx"] = Field("auto", description="The format of the text; auto: what it shows.")
+    columns: Annotated[str, Field(max_length=400)] = Field(
+        "target,source", description="The columns of tsv; _ is a column to skip."
+    )
+    kind: Kind = Field("statistical", description="A glossary outranks statistical tables.")
+    weight: float = Field(
+        1.0, gt=0, le=1000, allow_inf_nan=False, description="Weight among active tables of one kind."
+    )
+    activate: bool = Field(False, description="Use the version in searches as soon as it is there.")
 
 
 class RejectedLine(BaseModel):

@@ -1,18 +1,12 @@
-"""What versions of tables hold, as it was written: exported, listed by term, and compared with each other."""
+"""What versions of tables hold, as it was written: listed by term, and compared with each other."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import csv
-import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import Literal, get_args
-
-import numpy as np
 
 from dragoman import deadline
 from dragoman.engine.core.errors import InvalidRequest
@@ -20,15 +14,10 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms, entries_from
 from dragoman.lexicon.text.tokens import fold
 from dragoman.store.database import EntryRow
+from dragoman.store.tables.exports import Content
 from dragoman.store.tables.repository import entry_rows
 
-ExportFormat = Literal["tsv", "csv", "jsonl"]
-EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
-COLUMNS = ("source", "target", "probability", "inverse_probability")
-_ROWS = 1_000
 _CHECKED_EVERY = 4_096
-
-Content = tuple[Table, WrittenForms]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,48 +59,6 @@ class Difference:
     changed: list[tuple[WrittenEntry, WrittenEntry]]
     """Before and after."""
     next: str | None
-
-
-def export_entries(content: Content, format: ExportFormat, probabilities: bool) -> Iterator[bytes]:
-    """The entries of a version as a file that an upload takes, in blocks; columns have a header.
-
-    ``probabilities`` is whether any was given at the upload: if none was, none is written.
-    """
-    rows = entry_rows(*content)
-    columns = len(COLUMNS) if probabilities else 2
-    line = _LINES[format]
-    if format != "jsonl":
-        yield line(COLUMNS[:columns]).encode()
-    while block := list(islice(rows, _ROWS)):
-        yield "".join([line(_fields(row)[:columns]) for row in block]).encode()
-
-
-def _fields(row: EntryRow) -> tuple[str, ...]:
-    source, target, p_ts, p_st, *written = row
-    return written[0] or source, written[1] or target, _decimal(p_ts), _decimal(p_st)
-
-
-def _decimal(probability: float) -> str:
-    """The shortest text of a number that is stored with 32 bits."""
-    return str(np.float32(probability))
-
-
-def _tsv(fields: tuple[str, ...]) -> str:
-    return "\t".join(fields) + "\n"
-
-
-def _csv(fields: tuple[str, ...]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerow(fields)
-    return stream.getvalue()
-
-
-def _jsonl(fields: tuple[str, ...]) -> str:
-    values = [json.dumps(field, ensure_ascii=False) for field in fields[:2]] + list(fields[2:])
-    return "{" + ", ".join(f'"{name}": {text}' for name, text in zip(COLUMNS, values, strict=False)) + "}\n"
-
-
-_LINES: dict[ExportFormat, Callable[[tuple[str, ...]], str]] = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl}
 
 
 def list_terms(content: Content, inverse: bool, prefix: str, cursor: str | None, limit: int) -> Terms:

@@ -92,11 +92,7 @@ class Tables:
             Conflict: the table exists with other languages.
             ServiceError: the file cannot be read to its end; the message has the line. Nothing is stored.
         """
-        upload = validate_upload(upload)
-        check_table(upload.name)
-        present = self._store.languages(upload.name)
-        if present is not None:
-            check_languages(upload.name, present, (upload.source, upload.target))
+        upload = self.check(upload)
         read = read_table(parts, upload.source, upload.target, upload.read_as, self._settings, gzip)
         counts = count_entries(read)
         if upload.dry_run:
@@ -117,6 +113,20 @@ class Tables:
             warnings_total=read.warnings_count,
             detected=read.detected,
         )
+
+    def check(self, upload: Upload) -> Upload:
+        """The upload with the codes that its languages are known by, before anything is read.
+
+        Raises:
+            InvalidRequest: a name or a language that is not allowed.
+            Conflict: the table exists with other languages.
+        """
+        upload = validate_upload(upload)
+        check_table(upload.name)
+        present = self._store.languages(upload.name)
+        if present is not None:
+            check_languages(upload.name, present, (upload.source, upload.target))
+        return upload
 
     def patch(self, name: str, patch: Patch, created_by: str | None = None) -> Patched:
         """Make a new version from the active one, or the newest if none is, and activate it if that one is active.

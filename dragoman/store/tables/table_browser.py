@@ -11,15 +11,8 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.compiled import CompiledTables, Loaded
 from dragoman.engine.tables.lookup import Lookup, TermLookup, show_entries
 from dragoman.engine.tables.views import ActiveVersion
-from dragoman.store.tables.contents import (
-    EXPORT_FORMATS,
-    Difference,
-    ExportFormat,
-    Terms,
-    difference,
-    export_entries,
-    list_terms,
-)
+from dragoman.store.tables.contents import Difference, Terms, difference, list_terms
+from dragoman.store.tables.exports import ExportFormat, choose_format, export_entries
 from dragoman.store.tables.pair_lookup import PairLookup, choose_versions, look_up_all
 from dragoman.store.tables.repository import TableInfo, TableRepository, VersionInfo
 
@@ -94,18 +87,20 @@ class TableBrowser:
         chosen = self._choose_version(name, version)
         return chosen.version, list_terms(self.content(chosen), inverse, prefix, cursor, limit)
 
-    def export(self, name: str, version: int | None, format: str) -> Iterator[bytes]:
+    def export(self, name: str, version: int | None, format: str | None) -> tuple[ExportFormat, Iterator[bytes]]:
         """The entries of a version (by default the active one) as they were written, as a file that an upload takes.
 
+        The format is by default that of the upload.
+
         Raises:
-            InvalidRequest: an unknown format.
+            InvalidRequest: an unknown format, or a term that the format cannot hold.
             NotFound: no such table or version.
         """
-        formats: dict[str, ExportFormat] = {format_name: format_name for format_name in EXPORT_FORMATS}
-        if format not in formats:
-            raise InvalidRequest(f"format: {format[:40]!r} is unknown; choose one of {', '.join(EXPORT_FORMATS)}")
         chosen = self._choose_version(name, version)
-        return export_entries(self.content(chosen), formats[format], chosen.probabilities)
+        export_format = choose_format(format, self.info(chosen).format)
+        with deadline.deadline(self._seconds):
+            blocks = export_entries(self.content(chosen), export_format, chosen.probabilities)
+        return export_format, blocks
 
     def diff(self, name: str, before: int, after: int, cursor: str | None, limit: int) -> Difference:
         """Some of the entries that differ between two versions of a table.

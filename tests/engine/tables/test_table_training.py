@@ -294,3 +294,38 @@ def test_progress_is_shown(tmp_path: Path) -> None:
     assert all(task.finished for task in bars.tasks)
     assert set(report.seconds) == {"reading", "analysis", "alignment", "writing"}
     assert {report.model for report in report.iterations} == {"model1", "model2"}
+
+
+def test_tmx_and_two_files_of_a_language_each_train_the_same_table(tmp_path: Path) -> None:
+    pairs = [line.split("\t") for line in LINES]
+    units = "".join(
+        f'<tu><tuv xml:lang="de-DE"><seg><bpt i="1">&lt;b></bpt>{de}<ept i="1">&lt;/b></ept></seg></tuv>'
+        f'<tuv xml:lang="EN"><seg>{en}</seg></tuv><tuv xml:lang="fr"><seg>x</seg></tuv></tu>'
+        for de, en in pairs
+    )
+    lone = '<tu><tuv xml:lang="fr"><seg>seul</seg></tuv></tu>' * 20
+    memory = write(tmp_path / "a.tmx.gz", f'<tmx version="1.4"><body>{lone}{units}</body></tmx>'.encode(), packed=True)
+    de = write(tmp_path / "b.de-en.de", [pair[0] for pair in pairs])
+    en = write(tmp_path / "b.de-en.en", [pair[1] for pair in pairs])
+    run([write(tmp_path / "c.tsv", LINES)], tmp_path / "lines.tsv")
+    of_memory = run([memory], tmp_path / "memory.tsv")
+    of_halves = run([de, en], tmp_path / "halves.tsv")
+    assert read(tmp_path / "memory.tsv") == read(tmp_path / "lines.tsv") == read(tmp_path / "halves.tsv")
+    assert of_memory.left_out() == [f"{memory}: 20 units without text in both languages"]
+    assert json.loads(json.dumps(of_halves.as_dict()))["files"][0]["partner"] == str(de)
+    with pytest.raises(TrainingError, match=r"as each other: b\.de-en\.en ends before line 6"):
+        write(en, [pair[1] for pair in pairs[:5]])
+        run([en, de], tmp_path / "no.tsv")
+
+
+def test_a_damaged_memory_is_refused(tmp_path: Path) -> None:
+    for content, reason in (
+        (b"<tmx><body><tu>", "not well-formed"),
+        (b'<!DOCTYPE tmx [<!ENTITY a "b">]><tmx/>', "declares entities"),
+        (
+            b'<tmx><body><tu><tuv xml:lang="fr"><seg>x</seg></tuv></tu></body></tmx>',
+            "no unit has text in both en and de.*: fr",
+        ),
+    ):
+        with pytest.raises(TrainingError, match=reason):
+            run([write(tmp_path / "a.tmx", content)], tmp_path / "no.tsv")

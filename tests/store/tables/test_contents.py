@@ -15,7 +15,8 @@ from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.items import Choices, RawEntry
 from dragoman.lexicon.formats.reader import read
 from dragoman.lexicon.text.tokens import fold_term
-from dragoman.store.tables.contents import COLUMNS, Content, ExportFormat, difference, export_entries, list_terms
+from dragoman.store.tables.contents import difference, list_terms
+from dragoman.store.tables.exports import COLUMNS, Content, ExportFormat, export_entries
 from dragoman.store.tables.patching import Addition, Patch, Removal, apply_patch
 from dragoman.store.tables.repository import entry_rows
 

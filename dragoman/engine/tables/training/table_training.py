@@ -23,11 +23,13 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 
 from dragoman.engine.tables.training.parallel_text import (
+    TMX_SUFFIXES,
     Columns,
     FileReport,
     TrainingError,
     check_order,
     expand,
+    join_halves,
     read_pairs,
 )
 from dragoman.files.atomic import atomic_file
@@ -35,6 +37,7 @@ from dragoman.lexicon.alignment.training import (
     AlignmentConfig,
     CorpusCounts,
     IterationReport,
+    Progress,
     SentencePair,
     TrainedTable,
     train,
@@ -73,6 +76,8 @@ class TrainingReport:
         lines = [f"{count} sentence pairs left out: {reason}" for reason, count in reasons.items() if count]
         for file in self.files:
             lines += [f"{file.path}, line {rejection.line}: {rejection.reason}" for rejection in file.rejections]
+            if file.incomplete:
+                lines.append(f"{file.path}: {file.incomplete} units without text in both languages")
             if file.malformed > len(file.rejections):
                 lines.append(f"{file.path}: {file.malformed - len(file.rejections)} more malformed lines")
         return lines
@@ -81,7 +86,10 @@ class TrainingReport:
         """For JSON: paths as text."""
         result = asdict(self)
         result["output"] = str(self.output)
-        result["files"] = [{**asdict(file), "path": str(file.path)} for file in self.files]
+        result["files"] = [
+            {**asdict(file), "path": str(file.path), "partner": file.partner and str(file.partner)}
+            for file in self.files
+        ]
         return result
 
 
@@ -95,12 +103,12 @@ class _Reader:
     analysing: float = 0.0
     total: float = 0.0
 
-    def pairs(self, paths: Sequence[Path], columns: Columns, weight: float) -> Iterator[SentencePair]:
-        for path in paths:
-            report = FileReport(path)
+    def pairs(self, reports: Sequence[FileReport], columns: Columns, weight: float) -> Iterator[SentencePair]:
+        languages = self.source.language, self.target.language
+        for report in reports:
             self.files.append(report)
             begin = time.perf_counter()
-            for source, target in read_pairs(report, columns):
+            for source, target in read_pairs(report, columns, languages):
                 analysing = time.perf_counter()
                 pair = SentencePair(self._tokens(self.source, source), self._tokens(self.target, target), weight)
                 end = time.perf_counter()
@@ -127,11 +135,13 @@ def train_table(
     dictionary_weight: float = 1.0,
     plain: bool = False,
     progress: Bars | None = None,
+    notify: Progress | None = None,
 ) -> TrainingReport:
     """Learn a table from parallel text and write it, whole or not at all.
 
     Args:
-        parallel: files or folders of tab-separated lines, plain or gzip; `columns` says what is where.
+        parallel: files or folders of tab-separated lines, plain or gzip; `columns` says what is where. TMX, and two
+            files of a language each (`a.en`, `a.de`), need no columns.
         source: language code, as `target`.
         output: lines of source TAB target TAB P(target|source) TAB P(source|target); gzip if named `.gz`.
         config: model, iterations, symmetrisation, pruning.
@@ -140,6 +150,8 @@ def train_table(
         inverse_dictionaries: the same with the columns the other way round.
         plain: split words without stemming, stop words or Java.
         progress: bars to report on, see `progress_bars`.
+        notify: is told each phase, how much of it is done, and of how much, from several threads; what it raises
+            ends the training.
 
     Raises:
         TrainingError: bad input, with the file and line, or input without a usable pair.
@@ -148,7 +160,11 @@ def train_table(
     _check(source, target, output, dictionary_weight)
     order = Columns.parse(columns)
     reader = _Reader(_analysis(source, plain), _analysis(target, plain))
-    corpus_files, dictionary_files, inverse_files = expand(parallel), expand(dictionaries), expand(inverse_dictionaries)
+    languages = reader.source.language, reader.target.language
+    corpus_files = join_halves(expand(parallel), languages)
+    dictionary_files, inverse_files = (
+        [FileReport(path) for path in expand(paths)] for paths in (dictionaries, inverse_dictionaries)
+    )
     if not corpus_files and not dictionary_files and not inverse_files:
         raise TrainingError("no parallel file given")
     _check_orders(
@@ -166,7 +182,7 @@ def train_table(
         yield from reader.pairs(inverse_files, Columns.parse("target,source"), dictionary_weight)
 
     begin = time.perf_counter()
-    table = train(pairs(), config or AlignmentConfig(), _Phases(progress, source, target))
+    table = train(pairs(), config or AlignmentConfig(), notify or _Phases(progress, source, target))
     trained = time.perf_counter()
     if not len(table):
         raise TrainingError(f"nothing to learn from: {_left_out(table.corpus)}")
@@ -201,14 +217,15 @@ def _check(source: str, target: str, output: Path, dictionary_weight: float) -> 
         raise TrainingError(f"{output.parent}: no such folder to write {output.name} into")
 
 
-def _check_orders(files: Sequence[tuple[Sequence[Path], Columns]], languages: tuple[str, str]) -> None:
+def _check_orders(files: Sequence[tuple[Sequence[FileReport], Columns]], languages: tuple[str, str]) -> None:
     """
     Raises:
         TrainingError: the columns of a file are evidently the other way round.
     """
-    for paths, columns in files:
-        for path in paths:
-            check_order(path, columns, languages)
+    for reports, columns in files:
+        for report in reports:
+            if report.partner is None and not report.path.name.endswith(TMX_SUFFIXES):  # these name their languages
+                check_order(report.path, columns, languages)
 
 
 def _left_out(counts: CorpusCounts) -> str:

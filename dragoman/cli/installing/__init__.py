@@ -1,0 +1,1 @@
+"""``dragoman table install``: tables from dictionaries that are given away."""

@@ -1,0 +1,173 @@
+"""``dragoman table install``: a table from a dictionary of FreeDict, as Debian packages it or as its project does."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import typer
+from rich.console import Console
+
+from dragoman import deadline
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
+
+if TYPE_CHECKING:
+    from dragoman.lexicon.dictionaries.packages import DictionaryFiles
+
+_INSTALLED = Path("/usr/share/dictd")
+_MOST_DOWNLOADED = 256 << 20
+_DOWNLOAD_SECONDS = 600.0
+_SOCKET_SECONDS = 30.0
+_LINES = 1_000
+_PART = 1 << 16
+
+_console = Console(stderr=True)
+
+
+def install(
+    collection: Annotated[Literal["freedict"], typer.Argument(help="Where the dictionary is from.")],
+    pair: Annotated[str, typer.Argument(metavar="PAIR", help="Its languages as FreeDict names them, such as eng-deu.")],
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="DRAGOMAN_DICTIONARY_FILE",
+            exists=True,
+            dir_okay=False,
+            help="A .deb, .index, .dict.dz, .tei or .tar.xz; default: what is installed in /usr/share/dictd.",
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_DICTIONARY_URL", help="Fetch such a file from an https or http address."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_NAME", show_default="freedict-PAIR", help="The table's name."),
+    ] = None,
+    activate: Annotated[
+        bool, typer.Option(envvar="DRAGOMAN_ACTIVATE", help="Use this version in searches from now on.")
+    ] = True,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Make a table of a dictionary of FreeDict. Stop a server that uses the data directory first."""
+    from dragoman.engine.core.errors import InvalidRequest
+    from dragoman.lexicon.dictionaries.packages import DAMAGES, open_dictionary
+    from dragoman.service.access.audit import COMMAND_LINE, Actor
+    from dragoman.store.tables.service import Upload
+    from dragoman.store.tables.table_reader import ReadAs
+
+    if file is not None and url is not None:
+        raise typer.BadParameter("--file and --url exclude each other", param_hint="--url")
+    source, target = read_pair(pair)
+    with ExitStack() as stack:
+        path = _fetch(url, stack) if url is not None else file or find_installed(pair)
+        try:
+            files = open_dictionary(path, stack)
+        except DAMAGES as fault:
+            raise InvalidRequest(f"{path.name}: {fault}") from fault
+        table = Upload(
+            name=name or f"freedict-{pair}",
+            source=source,
+            target=target,
+            read_as=ReadAs("freedict" if files.index is None else "jsonl"),
+            activate=activate,
+            created_by=COMMAND_LINE,
+        )
+        runtime = stack.enter_context(open_runtime(config, data_dir=data_dir, database_url=database_url))
+        with runtime.audit.record(Actor(COMMAND_LINE), "table.upload", table.name) as recording:
+            try:
+                done = runtime.tables.upload(table, _parts(files, runtime.settings.uploads.decompressed_bytes))
+            except DAMAGES as fault:
+                raise InvalidRequest(f"{path.name}: {fault}") from fault
+            recording.object = f"{table.name}/{done.version}"
+    state = "active" if done.active else "stored, not active"
+    _console.print(
+        f"{table.name} version {done.version}: {done.entries} entries of {done.source_terms} source terms, "
+        f"{done.rejected_total} rejected, {done.warnings_total} warnings, {state}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def read_pair(pair: str) -> tuple[str, str]:
+    """The codes of the languages of ``eng-deu``: ``en`` and ``de``."""
+    from dragoman.lexicon.formats.detection.names import language_of_code
+
+    codes = [language_of_code(part) for part in pair.split("-")] if pair.count("-") == 1 else []
+    if len(codes) != 2 or codes[0] is None or codes[1] is None or codes[0] == codes[1]:
+        raise typer.BadParameter(
+            f"{pair[:40]!r} names no two languages that are served; FreeDict's names are such as eng-deu",
+            param_hint="PAIR",
+        )
+    return codes[0], codes[1]
+
+
+def find_installed(pair: str, folder: Path = _INSTALLED) -> Path:
+    """The index of a dictionary that Debian's package put there.
+
+    Raises:
+        NotFound: it is not installed; the message says how it is had.
+    """
+    from dragoman.engine.core.errors import NotFound
+
+    index = folder / f"freedict-{pair}.index"
+    if not index.is_file():
+        raise NotFound(
+            f"{index} is not there: sudo apt-get install dict-freedict-{pair}, or name a file that you have with --file"
+        )
+    return index
+
+
+def _parts(files: DictionaryFiles, limit: int) -> Iterator[bytes]:
+    """What is uploaded: TEI as it is, a pair of dictd as lines of JSON."""
+    from dragoman.files.streams import unpack
+    from dragoman.lexicon.dictionaries.dictd import dictd_pairs
+    from dragoman.lexicon.dictionaries.packages import read_blocks
+
+    if files.index is None:
+        yield from read_blocks(files.text)
+        return
+    lines: list[str] = []
+    for source, target in dictd_pairs(files.index, unpack(read_blocks(files.text), limit=limit)):
+        lines.append(json.dumps({"source": source, "target": target}, ensure_ascii=False))
+        if len(lines) == _LINES:
+            yield ("\n".join(lines) + "\n").encode()
+            lines.clear()
+    yield "\n".join(lines).encode()
+
+
+def _fetch(url: str, stack: ExitStack) -> Path:
+    """What is at an address, in a file that lasts as long as ``stack``.
+
+    Raises:
+        Unavailable: it cannot be had, or is too large.
+    """
+    from dragoman.engine.core.errors import Unavailable
+
+    if not url.startswith(("https://", "http://")):
+        raise typer.BadParameter("an address begins with https:// or http://", param_hint="--url")
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    path = Path(folder) / (url.partition("?")[0].rpartition("/")[2] or "dictionary")
+    try:
+        with (
+            deadline.deadline(_DOWNLOAD_SECONDS),
+            closing(urlopen(url, timeout=_SOCKET_SECONDS)) as answer,
+            path.open("wb") as file,
+        ):
+            while part := answer.read(_PART):
+                deadline.check()
+                file.write(part)
+                if file.tell() > _MOST_DOWNLOADED:
+                    raise Unavailable(f"--url: more than {_MOST_DOWNLOADED:,} bytes")
+    except (URLError, OSError) as fault:
+        raise Unavailable(f"--url: cannot be fetched: {fault}") from fault
+    return path
