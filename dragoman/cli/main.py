@@ -15,15 +15,15 @@ import typer
 from rich.console import Console
 
 from dragoman import cores
-from dragoman.cli import backup as cli_backup
 from dragoman.cli import collections as cli_collections
 from dragoman.cli import data as cli_data
 from dragoman.cli import keys as cli_keys
 from dragoman.cli import lab
 from dragoman.cli import mcp as cli_mcp
-from dragoman.cli import reports as cli_reports
 from dragoman.cli import searching as cli_searching
 from dragoman.cli import tables as cli_tables
+from dragoman.cli.administration import backup as cli_backup
+from dragoman.cli.administration import reports as cli_reports
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
 from dragoman.installation import advice, require
 
