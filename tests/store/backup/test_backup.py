@@ -361,7 +361,7 @@ def test_a_kill_in_the_middle_restores_nothing(make: Callable[[str], Store], tmp
 import os, signal, sys
 from pathlib import Path
 from sqlalchemy import event
-from dragoman.cli.backup import _restore_here
+from dragoman.cli.administration.backup import _restore_here
 from sqlalchemy.engine import Engine
 count = 0
 @event.listens_for(Engine, "after_cursor_execute")
