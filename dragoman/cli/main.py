@@ -19,7 +19,6 @@ from dragoman.cli import collections as cli_collections
 from dragoman.cli import data as cli_data
 from dragoman.cli import keys as cli_keys
 from dragoman.cli import lab
-from dragoman.cli import mcp as cli_mcp
 from dragoman.cli import searching as cli_searching
 from dragoman.cli import tables as cli_tables
 from dragoman.cli.administration import backup as cli_backup
@@ -49,7 +48,7 @@ app.command("restore")(cli_backup.restore)
 app.command("search")(cli_searching.search)
 app.command("ask")(cli_searching.ask)
 app.command("lookup")(cli_searching.lookup)
-app.command("mcp")(cli_mcp.mcp)
+app.command("mcp")(cli_searching.mcp)
 for _name, _help in lab.COMMANDS.items():
     app.command(_name, help=_help, add_help_option=False, context_settings=lab.ANY_ARGUMENTS)(lab.run)
 

@@ -1,9 +1,10 @@
-"""``dragoman search``, ``ask`` and ``lookup``: with a data directory, or by a running service."""
+"""``dragoman search``, ``ask``, ``lookup`` and ``mcp``: with a data directory, or by a running service."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,6 +13,11 @@ from rich.table import Table
 
 from dragoman.cli.database import Key, Url, database
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, FilterText, read_filter
+from dragoman.installation import require
+
+if TYPE_CHECKING:
+    from dragoman.door.database import Database
+    from dragoman.service.integrations.mcp_tools import Action
 
 _console = Console(stderr=True)
 _LIKELY = 0.5
@@ -187,3 +193,46 @@ def lookup(
     screen.print(rows if rows.row_count else "No table has it.")
     for degraded in answer["degraded"]:
         _console.print(degraded["reason"], markup=False, highlight=False, soft_wrap=True)
+
+
+def mcp(
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Offer search, fetch, answer, look_up_term and add_term to an agent that starts this command and speaks MCP."""
+    require("server", "dragoman mcp")
+    require("mcp", "dragoman mcp")
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    from dragoman.service.integrations.mcp_server import make_server
+
+    with database(url, key, config, data_dir, database_url) as opened:
+        server = make_server(lambda _: OfDatabase(opened))
+
+        async def serve() -> None:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+
+        anyio.run(serve)
+
+
+class OfDatabase:
+    """Answers tools from a data directory, or by a service, which says itself what the key may do."""
+
+    def __init__(self, opened: Database) -> None:
+        self._opened = opened
+
+    def allows(self, action: Action) -> bool:
+        return True
+
+    async def send(self, action: Action, place: Mapping[str, str], fields: Mapping[str, Any]) -> Any:
+        import anyio.to_thread
+
+        from dragoman.door.calls import Call
+
+        asked: Call[Any] = Call(action, place, fields)
+        return await anyio.to_thread.run_sync(self._opened.send, asked)

@@ -23,7 +23,7 @@ from dragoman.service.http.authentication import needed_scopes
 from dragoman.service.integrations.mcp_tools import Action
 
 if TYPE_CHECKING:
-    from mcp.server import Server
+    from mcp.server import Server, ServerRequestContext
 
 router = APIRouter(tags=["integrations"])
 
@@ -75,9 +75,9 @@ def _server() -> Server[Any]:
     """Made at the first message: the package takes a second to import."""
     import mcp.server.streamable_http_manager  # noqa: F401
 
-    from dragoman.service.integrations.mcp_server import Context, make_server
+    from dragoman.service.integrations.mcp_server import make_server
 
-    def of_request(context: Context) -> _OfRequest:
+    def of_request(context: ServerRequestContext[Any, Any]) -> _OfRequest:
         assert context.request is not None
         return _OfRequest(context.request)
 

@@ -17,17 +17,20 @@ _INSTRUCTIONS = (
     "Searches documents in languages that the user does not read, with translation tables that their owners edit. Ask"
     " in any language; documents are returned in their own."
 )
-Context = ServerRequestContext[Any, Any]
 
 
-def make_server(backend_of: Callable[[Context], Backend]) -> Server[Any]:
+def make_server(backend_of: Callable[[ServerRequestContext[Any, Any]], Backend]) -> Server[Any]:
     """A server whose tools ask the backend of each request."""
 
-    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(
+        context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         backend = backend_of(context)
         return types.ListToolsResult(tools=[_describe(tool) for tool in TOOLS if backend.allows(tool.action)])
 
-    async def call_tool(context: Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: ServerRequestContext[Any, Any], asked: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         try:
             tool = next((tool for tool in TOOLS if tool.name == asked.name), None)
             if tool is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,10 +17,14 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+import dragoman
 from dragoman import installation
+from dragoman.cli.searching import OfDatabase
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
+from dragoman.service.integrations.mcp_server import make_server
 from tests.service.integrations.conftest import DOCUMENTS, Keyed
+from tests.support.backbones import tiny_reader
 from tests.support.errorbody import check_error
 from tests.support.serving import COMMAND, environment
 
@@ -106,20 +109,35 @@ def test_an_admin_adds_a_term_that_the_next_search_uses(served: Keyed) -> None:
     assert last["action"] == "table.patch"
 
 
-def test_a_command_offers_the_tools_of_a_service_and_of_a_folder(served: Keyed, tmp_path: Path) -> None:
-    async def work(arguments: list[str], key: str, results: int) -> None:
-        own = environment(key=key) if key else environment()
-        command = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "mcp", *arguments], env=own)
+def test_a_command_offers_the_tools_of_a_service(served: Keyed) -> None:
+    async def work() -> None:
+        arguments = [*COMMAND[1:], "mcp", "--url", served.server.url]
+        command = StdioServerParameters(command=COMMAND[0], args=arguments, env=environment(key=served.search_key))
         async with Client(command) as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
-            answer = await call(client, "search", query="volcano")
-            assert len(answer["results"]) == results
-            assert "search result" in await fail(client, "fetch", id="news")
+            assert len((await call(client, "search", query="volcano"))["results"]) == 2
+            assert "admin" in await fail(client, "add_term", table="words", source="sea", target="Meer")
 
-    assert COMMAND[0] == sys.executable
-    anyio.run(work, ["--url", served.server.url], served.search_key, 2)
-    (tmp_path / "data").mkdir()
-    anyio.run(work, ["--data-dir", str(tmp_path / "data")], "", 0)
+    anyio.run(work)
+
+
+def test_tools_of_a_folder_answer_and_add_terms(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Client(make_server(lambda _: OfDatabase(db))) as client:
+            assert (await call(client, "search", query="bees", query_language="en"))["results"] == []
+            added = await call(client, "add_term", table="words", source="bee", target="Biene", probability=0.5)
+            assert (added["version"], added["active"]) == (2, True)
+            (found,) = (await call(client, "search", query="bees", query_language="en"))["results"]
+            assert (await call(client, "fetch", id=found["id"]))["text"] == DOCUMENTS[2]["text"]
+            read = await call(client, "answer", question="Was mögen Bienen?", question_language="de")
+            assert read["model"] == "reader" and read["answers"][0]["id"].startswith("news/")
+            assert read["answers"][0]["text"] in read["answers"][0]["sentence"]
+
+    reader = tiny_reader(tmp_path / "reader")
+    with dragoman.open(tmp_path / "data", reader=str(reader), embed="on_demand", rerank="never") as db:
+        db.collection("news", "de").add(DOCUMENTS)
+        db.tables.add("words", {"volcano": "Vulkan"}, source="en", target="de", activate=True)
+        anyio.run(work)
 
 
 def test_without_the_package_the_address_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
