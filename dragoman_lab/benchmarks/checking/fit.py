@@ -51,7 +51,7 @@ LIMITS = {"length_deviations": 4.0, "length_failed": 8.0, "coverage": 0.3, "cove
 
 
 def read_similar_pairs(data: Path, language: str, most: int) -> list[Pair]:
-    """Sentences as long as those of FLORES: of XQuAD, of news and, a quarter as many, of health texts; others if few."""
+    """Sentences as long as those of FLORES: of XQuAD, of news and some of health texts, others if these are few."""
     pairs: list[Pair] = []
     sources = (read_xquad_pairs(data, language), *(read_pairs(data, name, language) for name in FILES[:2]))
     for source, share in zip(sources, (1.0, 1.0, 0.25), strict=True):
