@@ -8,8 +8,8 @@ from typing import Literal
 __all__ = ["Check", "Code", "Reason", "Status"]
 
 Status = Literal["ok", "draft", "failed"]
-"""``ok``: all that was checked holds. ``draft``: numbers and names hold, the rest may not. ``failed``: not to be shown
-as a translation."""
+"""``ok``: all that was checked holds. ``draft``: numbers, names and a glossary's terms hold, the rest may not.
+``failed``: not to be shown as a translation."""
 Code = Literal["number", "date", "unit", "name", "length", "coverage", "meaning", "glossary"]
 
 

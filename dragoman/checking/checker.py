@@ -12,7 +12,7 @@ from dragoman.checking.coverage import Coverage, check_glossary, measure_coverag
 from dragoman.checking.garbage import check_garbage
 from dragoman.checking.knowledge import Knowledge, Vectors
 from dragoman.checking.lengths import measure_length
-from dragoman.checking.name_matching import NameMatching
+from dragoman.checking.naming.matching import NameMatching
 from dragoman.checking.sentence import Pair
 from dragoman.checking.thresholds import Thresholds, shipped_thresholds
 from dragoman.deadline import check_each
@@ -21,7 +21,7 @@ __all__ = ["check_sentence", "check_sentences", "measure_cosines"]
 
 MOST_NAMED = 8
 """Words that the reason of a low coverage names."""
-_FAILING = frozenset({"number", "date", "unit", "name"})
+_FAILING = frozenset({"number", "date", "unit", "name", "glossary"})
 
 
 def check_sentence(source: str, translation: str, knowledge: Knowledge, thresholds: Thresholds | None = None) -> Check:
@@ -83,7 +83,7 @@ def _judge(pair: Pair, names: list[Reason], cosine: float | None, knowledge: Kno
         reasons.append(Reason("meaning"))
         failed |= cosine is not None and cosine < meaning.elsewhere
     if knowledge.forward is not None:
-        reasons += check_glossary(pair.source, pair.target, knowledge.forward)
+        reasons += check_glossary(pair.source, pair.target, knowledge.forward, knowledge.backward)
     return Check(_decide(reasons, failed), tuple(reasons))
 
 

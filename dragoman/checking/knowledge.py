@@ -47,6 +47,8 @@ class Knowledge:
     """The cosine of unrelated texts by the encoder, which counts as 0."""
     encode: Encode | None = None
     """Without it the meaning is not checked, and no sentence is better than a draft."""
+    name_forms: Callable[[tuple[str, ...], str], tuple[str, ...]] = lambda words, language: ()
+    """How a language may write a name of these words that is not written by its sound, as Japanese kanji."""
 
     def with_encoder(self, encode: Encode, unrelated: float = 0.0) -> Knowledge:
         """The same with an encoder."""

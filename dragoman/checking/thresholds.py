@@ -38,6 +38,8 @@ class NameFit:
     cosine: float
     both: float
     """What the sum of the two must be otherwise."""
+    whole: float = 2.0
+    """What the cosine of a name of several words must be, if its words are not alike."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,12 @@ class Thresholds:
     def name(self, source: str, target: str) -> NameFit:
         """The thresholds of names, in either direction."""
         first, second = (self.names.get(language, self.names["*"]) for language in _foreign(source, target))
-        return NameFit(min(first.sound, second.sound), min(first.cosine, second.cosine), min(first.both, second.both))
+        return NameFit(
+            sound=min(first.sound, second.sound),
+            cosine=min(first.cosine, second.cosine),
+            both=min(first.both, second.both),
+            whole=min(first.whole, second.whole),
+        )
 
 
 def _foreign(source: str, target: str) -> tuple[str, str]:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import dragoman
 from dragoman.checking import Check, Knowledge, check_sentence, check_sentences
 from dragoman.checking.knowledge import Vectors
+from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.analysis.transliteration import romanise
 from dragoman.indexes.dense.language_means import shipped_means
-from dragoman.lexicon import Table
+from dragoman.lexicon import Table, analyse_table
 from tests.checking.views import View
 
 DOCKERS = "Rund 2.500 Hafenarbeiter haben gestern in Hamburg die Arbeit niedergelegt."
@@ -36,6 +37,7 @@ def codes(check: Check) -> set[str]:
 def test_a_fluent_sentence_that_says_something_else_fails_and_a_right_one_is_ok() -> None:
     wrong, right = check_sentences([(DOCKERS, WRONG), (DOCKERS, RIGHT)], knowledge())
     assert wrong.status == "failed" and {"number", "name"} <= codes(wrong)
+    assert [(reason.source, reason.text) for reason in wrong.reasons if reason.code == "name"] == [(None, "Hong Kong")]
     (amount,) = [reason for reason in wrong.reasons if reason.code == "number"]
     assert (amount.source, amount.text) == ("2.500", "1,000")
     assert right == Check("ok")
@@ -74,15 +76,46 @@ def test_without_an_encoder_no_sentence_is_better_than_a_draft() -> None:
     assert (check.status, codes(check)) == ("draft", {"meaning"})
 
 
-def test_a_glossary_is_obeyed_or_the_sentence_is_a_draft() -> None:
+def test_a_glossary_is_obeyed_or_the_sentence_fails() -> None:
     table = Table.from_entries("de", "en", [("hafenarbeiter", "longshoremen", 1.0, 1.0)])
     obeying = Knowledge(source="de", target="en", forward=View(table, frozenset({0})), romanise=romanise, encode=encode)
     check = check_sentence(DOCKERS, RIGHT, obeying)
-    assert check.status == "draft"
+    assert check.status == "failed"
     assert [(reason.code, reason.source, reason.text) for reason in check.reasons] == [
         ("glossary", "Hafenarbeiter", "longshoremen")
     ]
     assert check_sentence(DOCKERS, RIGHT.replace("dockers", "longshoremen"), obeying) == Check("ok")
+
+
+def test_a_word_of_a_longer_term_of_a_glossary_is_not_that_term() -> None:
+    entries = [("forest fire", "waldbrand", 1.0, 1.0), ("harbour", "hafen", 1.0, 1.0)]
+    surface = Table.from_entries("en", "de", entries)
+    table = analyse_table(surface, analysis("en"), analysis("de"), frozenset({0}))
+    view, back = View(table, frozenset({0})), View(table.inverse(), frozenset({0}))
+    obeying = Knowledge(source="en", target="de", analysis=analysis, forward=view, backward=back)
+    assert "glossary" not in codes(check_sentence("The fire went out.", "Das Feuer ging aus.", obeying))
+    assert "glossary" in codes(check_sentence("The forest fire went out.", "Das Feuer ging aus.", obeying))
+    assert "glossary" in codes(check_sentence("The harbour is closed.", "Der Bahnhof ist zu.", obeying))
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "right", "wrong"),
+    [
+        ("de", "Die Deutschen wählen im Herbst.", "The Germans vote in autumn.", "The French vote in autumn."),
+        ("fr", "Les États-Unis ont refusé.", "The United States refused.", "Canada refused."),
+        ("ja", "米国は日本に抗議した。", "The US protested to Japan.", "The US protested to Denmark."),
+        ("ar", "وصل الرئيس إلى ألمانيا.", "The president arrived in Germany.", "The president arrived in Poland."),
+        ("th", "เขาไปอังกฤษเมื่อวานนี้", "He went to England yesterday.", "He went to Brazil yesterday."),
+    ],
+)
+def test_places_and_peoples_are_compared_by_their_names(language: str, source: str, right: str, wrong: str) -> None:
+    assert "name" not in codes(check_sentence(source, right, knowledge(language)))
+    assert "name" in codes(check_sentence(source, wrong, knowledge(language)))
+
+
+def test_offices_and_institutions_are_no_names() -> None:
+    source = "La Cour suprême a donné raison au gouvernement."
+    assert "name" not in codes(check_sentence(source, "The Supreme Court ruled for the Government.", knowledge("fr")))
 
 
 def test_words_that_tables_translate_otherwise_are_named() -> None:

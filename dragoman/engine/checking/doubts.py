@@ -12,7 +12,7 @@ import regex
 
 from dragoman.checking import Check, Knowledge, Reason, measure_cosines
 from dragoman.checking.coverage import measure_coverage
-from dragoman.checking.names import find_names, is_written
+from dragoman.checking.naming.names import find_names, is_written
 from dragoman.checking.sentence import Pair
 from dragoman.deadline import check_each
 

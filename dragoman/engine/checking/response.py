@@ -46,7 +46,7 @@ class CheckedSentence(Answer):
     source: Place
     """The sentence in the source text."""
     status: Status
-    """`ok`; `draft`: numbers and names hold, other things may not; or `failed`."""
+    """`ok`; `draft`: numbers, names and a glossary's terms hold, other things may not; or `failed`."""
     reasons: list[CheckReason]
     """Empty for `ok`."""
 

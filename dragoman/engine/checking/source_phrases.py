@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import regex
 
 from dragoman.backbone.constraints.phrases import Phrase
-from dragoman.checking.names import find_names
+from dragoman.checking.coverage import select_glossary_entries
+from dragoman.checking.naming.names import find_names
 from dragoman.checking.sentence import Side
 from dragoman.deadline import check_each
 from dragoman.engine.checking.source_amounts import list_amounts
@@ -49,18 +50,21 @@ class SourcePhrases:
         self, texts: Sequence[str], source: str, target: str, snapshot: Snapshot | None = None
     ) -> list[SourceSentence]:
         """Sentences with what their translations are led to."""
-        view = (snapshot or self._registry.snapshot).views.get((source, target))
-        return [self._read(text, source, target, view) for text in check_each(texts)]
+        views = (snapshot or self._registry.snapshot).views
+        view, backward = views.get((source, target)), views.get((target, source))
+        return [self._read(text, source, target, view, backward) for text in check_each(texts)]
 
-    def _read(self, text: str, source: str, target: str, view: View | None) -> SourceSentence:
+    def _read(self, text: str, source: str, target: str, view: View | None, backward: View | None) -> SourceSentence:
         side = Side(text, source, self._analysis(source).tokens(text))
-        terms, taken = self._terms(side, target, view)
+        terms, taken = self._terms(side, target, view, backward)
         names, named = self._names(side, view)
         required = [*list_amounts(text, source, target), *terms, *names]
         hints = [*_list_unknown(side, taken | named, view), *self._hints(side, taken | named, view)]
         return SourceSentence(text, tuple(required[:MOST]), tuple(hints[:HINTS]))
 
-    def _terms(self, side: Side, target: str, view: View | None) -> tuple[list[Phrase], set[int]]:
+    def _terms(
+        self, side: Side, target: str, view: View | None, backward: View | None
+    ) -> tuple[list[Phrase], set[int]]:
         """The longest terms of glossaries, and the places of their words."""
         phrases: list[Phrase] = []
         taken: set[int] = set()
@@ -69,19 +73,19 @@ class SourcePhrases:
                 tokens = side.tokens[place : place + length]
                 if len(tokens) < length or place in taken or not all(token.term for token in tokens):
                     continue
-                forms = self._glossary_forms(tokens, target, view)
+                forms = self._glossary_forms(tokens, target, view, backward)
                 if forms:
                     phrases.append(Phrase(forms))
                     taken.update(range(place, place + length))
         return phrases, taken
 
-    def _glossary_forms(self, tokens: Sequence[Token], target: str, view: View | None) -> tuple[str, ...]:
+    def _glossary_forms(
+        self, tokens: Sequence[Token], target: str, view: View | None, backward: View | None
+    ) -> tuple[str, ...]:
         """The translations by glossaries of words that are one term, as they are written."""
         assert view is not None
         term = " ".join(token.term for token in tokens)
-        entries = [
-            entry for entry in view.analysed.translations(term, best=_ENTRIES) if entry.origin in view.glossaries
-        ]
+        entries = select_glossary_entries(term, view.analysed.translations(term, best=_ENTRIES), view, backward)
         written = view.surface.translations(" ".join(token.word for token in tokens), best=_ENTRIES)
         forms = [entry.term for entry in written if entry.origin in view.glossaries]
         analysis = self._analysis(target)

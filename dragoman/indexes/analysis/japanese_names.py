@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dragoman.indexes.analysis.transliteration import romanise
 
-__all__ = ["DATA", "japanese_forms", "sound_of"]
+__all__ = ["DATA", "japanese_forms", "list_name_forms", "sound_of"]
 
 DATA = Path(__file__).parent / "names" / "ja.tsv.xz"
 
@@ -53,3 +53,9 @@ def _lines() -> tuple[bytes, NDArray[np.int32]]:
     lines = lzma.decompress(DATA.read_bytes())
     ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")).astype(np.int32)
     return lines, np.concatenate((np.zeros(1, np.int32), ends + 1))
+
+
+def list_name_forms(words: tuple[str, ...], language: str) -> tuple[str, ...]:
+    """How a language that has a list of names writes one of these words: Japanese, with two signs or more."""
+    forms = japanese_forms(words) if language == "ja" else ()
+    return tuple(form for form in forms if len(form) > 1)

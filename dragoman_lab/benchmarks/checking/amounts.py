@@ -38,13 +38,19 @@ def read_tuning_pairs(data: Path, language: str, most: int) -> list[Pair]:
     """Up to ``most`` pairs of each source, the other language first."""
     pairs = read_xquad_pairs(data, language)[:most]
     for name in FILES:
-        path = data / name.format(language=language)
-        if path.is_file():
-            with gzip.open(path, "rt", encoding="utf-8") as file:
-                lines = [line.rstrip("\n").split("\t") for line in file]
-            chosen = random.Random(7).sample(lines, min(most, len(lines)))
-            pairs += [(line[0], line[1]) for line in chosen if len(line) >= 2]
+        lines = read_pairs(data, name, language)
+        pairs += random.Random(7).sample(lines, min(most, len(lines)))
     return pairs
+
+
+def read_pairs(data: Path, name: str, language: str) -> list[Pair]:
+    """The pairs of one of :data:`FILES`; none where a language has it not."""
+    path = data / name.format(language=language)
+    if not path.is_file():
+        return []
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = [line.rstrip("\n").split("\t") for line in file]
+    return [(line[0], line[1]) for line in lines if len(line) >= 2]
 
 
 def read_xquad_pairs(data: Path, language: str) -> list[Pair]:

@@ -124,6 +124,7 @@ def main() -> None:
     parser.add_argument("--split", choices=["tune", "test"], default="tune")
     parser.add_argument("--languages", nargs="*", default=TEN)
     parser.add_argument("--most", type=int, default=1_012, help="pairs a language")
+    parser.add_argument("--skip", type=int, default=0, help="sentences of FLORES to leave out first")
     parser.add_argument("--tables", action="store_true", help="the dictionaries of DATA are active tables")
     parser.add_argument("--cache", type=Path, help="a file (.npz) that keeps vectors")
     parser.add_argument("--show", type=int, default=0, help="failed human translations to print, a language")
@@ -133,7 +134,7 @@ def main() -> None:
     totals: dict[str, list[dict[str, dict[str, float]]]] = defaultdict(list)
     for language in arguments.languages:
         if arguments.split == "test":
-            pairs = read_test_pairs(arguments.data, language)[: arguments.most]
+            pairs = read_test_pairs(arguments.data, language)[arguments.skip :][: arguments.most]
         else:
             pairs = select_pairs(read_tuning_pairs(arguments.data, language, 4 * arguments.most), arguments.most)
         knowledge = resources_of(arguments.data, language, encoding, tables=arguments.tables)

@@ -1,9 +1,10 @@
 """Fits the numbers of ``dragoman/checking/thresholds.json`` on tuning data.
 
 ``python -m dragoman_lab.benchmarks.checking.fit --data DATA`` reads news, health texts and the tuning articles of
-XQuAD-R, without tables. Lengths: the mean and the spread of Gale & Church. Meaning: what all but some translations are
-above, and what all but few of other sentences' are below. Names: the pair of thresholds that rejects the share of
-changed names that is asked for, and then the fewest human translations.
+XQuAD-R, without tables; of these only sentences that are as long as those of FLORES. Lengths: the mean and the spread
+of Gale & Church. Meaning: what all but some translations are above, and what all but few of other sentences' are below.
+Names: the thresholds that reject the share of changed names that is asked for, and then the fewest human translations,
+as far as they are found one after the other.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ import argparse
 import json
 import math
 import random
-from itertools import product
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dragoman.checking import Knowledge, measure_cosines
-from dragoman.checking.name_matching import CASED, NameScore, score_names, select_unmatched
+from dragoman.checking.naming.matching import CASED, NameScore, score_names, select_unmatched
 from dragoman.checking.sentence import Pair as ReadPair
 from dragoman.checking.thresholds import SHIPPED, NameFit
-from dragoman_lab.benchmarks.checking.amounts import TEN, read_tuning_pairs
+from dragoman_lab.benchmarks.checking.amounts import FILES, TEN, read_pairs, read_tuning_pairs, read_xquad_pairs
 from dragoman_lab.benchmarks.checking.classifier import Pair, select_pairs
 from dragoman_lab.benchmarks.checking.replacements import NameSwaps
 from dragoman_lab.benchmarks.checking.resources import Encoding, resources_of
@@ -33,10 +34,33 @@ MOST_LOST_MEANING, REJECTED_MEANING = 0.04, 0.97
 """As many where less of other sentences' translations would be rejected otherwise."""
 REJECTED_NAMES = 0.9
 """Of changed names."""
-SOUNDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
-COSINES = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
-BOTH = (0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 2.0)
+FEW = 100
+"""Pairs with which nothing can be fitted: shorter sentences and other sources are added."""
+SIMILAR = (70, 300)
+"""Characters of an English sentence."""
+GRIDS = (
+    (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95),
+    (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 2.0),
+    (1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4, 2.0),
+    (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 2.0),
+)
+"""Of the sound, the cosine, both and the whole."""
+WEIGHTS = (0.3, 0.5, 0.8, 1.0, 1.2, 1.6, 2.0)
+"""Of a rejected changed name against an accepted translation, in searches for thresholds."""
 LIMITS = {"length_deviations": 4.0, "length_failed": 8.0, "coverage": 0.3, "coverage_words": 4}
+
+
+def read_similar_pairs(data: Path, language: str, most: int) -> list[Pair]:
+    """Sentences as long as those of FLORES: of XQuAD, of news and some of health texts, others if these are few."""
+    pairs: list[Pair] = []
+    sources = (read_xquad_pairs(data, language), *(read_pairs(data, name, language) for name in FILES[:2]))
+    for source, share in zip(sources, (1.0, 1.0, 0.25), strict=True):
+        fitting = [pair for pair in source if SIMILAR[0] <= len(pair[1]) <= SIMILAR[1]]
+        random.Random(7).shuffle(fitting)
+        pairs += fitting[: round(share * most)]
+    if len(pairs) < FEW:
+        pairs += select_pairs(read_tuning_pairs(data, language, 4 * most), most)
+    return list(dict.fromkeys(pairs))
 
 
 def fit_lengths(pairs: list[Pair]) -> dict[str, float]:
@@ -68,23 +92,39 @@ def fit_names(pairs: list[Pair], knowledge: Knowledge) -> dict[str, float]:
     """The thresholds of names, and what they do, printed."""
     chance = random.Random(5)
     swaps = NameSwaps([english for _, english in pairs])
-    changed = [(foreign, text) for foreign, english in pairs if (text := swaps.swap(english, chance)) is not None]
+    changed = [
+        (foreign, text)
+        for foreign, english in pairs
+        for text in sorted({swaps.swap(english, chance) or "", swaps.swap(english, chance) or ""})
+        if text
+    ]
     human, swapped = _score(pairs, knowledge), _score(changed, knowledge)
     two_sided = knowledge.source in CASED
-    fits = {
-        place: (_accept(human, NameFit(*place), two_sided), 1 - _accept(swapped, NameFit(*place), two_sided))
-        for place in product(SOUNDS, COSINES, BOTH)
-    }
+    fits: dict[tuple[float, ...], tuple[float, float]] = {}
+
+    def measure(place: tuple[float, ...]) -> tuple[float, float]:
+        if place not in fits:
+            fit = NameFit(*place)
+            fits[place] = _accept(human, fit, two_sided), 1 - _accept(swapped, fit, two_sided)
+        return fits[place]
+
+    for weight in WEIGHTS:
+        _climb(lambda place, weight=weight: measure(place)[0] + weight * measure(place)[1])  # type: ignore[misc]
     enough = {place: shares for place, shares in fits.items() if shares[1] >= REJECTED_NAMES}
-    if enough:
-        best = max(enough, key=lambda place: enough[place])
-    else:
-        best = max(fits, key=lambda place: fits[place][0] + fits[place][1])
+    best = max(enough or fits, key=lambda place: fits[place] if enough else (sum(fits[place]), 0.0))
     print(f"   names: {best}: accepts {fits[best][0]:.1%}, rejects {fits[best][1]:.1%} of {len(changed)}")  # noqa: T201
     for least in (0.8, 0.85, 0.9, 0.95, 0.97):
         reachable = [shares for shares in fits.values() if shares[1] >= least]
         print(f"      at {least:.0%} rejected: {max(reachable, default=(0.0, 0.0))[0]:.1%} accepted")  # noqa: T201
-    return {"sound": best[0], "cosine": best[1], "both": best[2]}
+    return dict(zip(("sound", "cosine", "both", "whole"), best, strict=True))
+
+
+def _climb(measure: Callable[[tuple[float, ...]], float]) -> None:
+    """Improve one threshold after the other, twice."""
+    place: tuple[float, ...] = (0.8, 0.55, 1.15, 0.6)
+    for _ in range(2):
+        for part, grid in enumerate(GRIDS):
+            place = max(((*place[:part], step, *place[part + 1 :]) for step in grid), key=measure)
 
 
 Scored = list[tuple[list[NameScore], list[NameScore]]]
@@ -106,7 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--languages", nargs="*", default=TEN)
-    parser.add_argument("--most", type=int, default=150, help="pairs a language")
+    parser.add_argument("--most", type=int, default=150, help="pairs a language of each source")
     parser.add_argument("--cache", type=Path, help="a file (.npz) that keeps vectors")
     parser.add_argument("--output", type=Path, default=SHIPPED)
     arguments = parser.parse_args()
@@ -114,7 +154,7 @@ def main() -> None:
     fitted: dict[str, Any] = {"limits": LIMITS, "lengths": {"en": {"ratio": 1.0, "spread": 0.0}}}
     fitted |= {"meanings": {}, "names": {}}
     for language in arguments.languages:
-        pairs = select_pairs(read_tuning_pairs(arguments.data, language, 4 * arguments.most), arguments.most)
+        pairs = read_similar_pairs(arguments.data, language, arguments.most)
         print(f"{language}: {len(pairs)} pairs", flush=True)  # noqa: T201
         knowledge = resources_of(arguments.data, language, encoding, tables=False)
         fitted["lengths"][language] = fit_lengths(pairs)

@@ -15,6 +15,7 @@ import dragoman
 from dragoman.checking import Knowledge
 from dragoman.checking.knowledge import Vectors
 from dragoman.indexes.analysis.common_words import common_words
+from dragoman.indexes.analysis.japanese_names import list_name_forms
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.analysis.transliteration import romanise
 from dragoman.indexes.dense.language_means import shipped_means
@@ -70,6 +71,7 @@ def resources_of(data: Path, language: str, encoding: Encoding | None, *, tables
         forward=None if table is None else DictionaryView(table),
         backward=None if table is None else DictionaryView(table.inverse()),
         romanise=romanise,
+        name_forms=list_name_forms,
         common=common_words,
         encode=encoding,
     )

@@ -6,36 +6,30 @@ sentence's. A language without capitals has its names found from the other side.
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import regex
 
 from dragoman.checking.amounts import read_amounts
-from dragoman.checking.knowledge import Knowledge, TableView
+from dragoman.checking.knowledge import TableView
+from dragoman.checking.naming.folding import fold_name
 from dragoman.checking.sentence import Pair, Side
 from dragoman.deadline import check_each
 from dragoman.lexicon.text.function_words import is_function_word
 
-__all__ = ["Name", "compare_writing", "find_names", "is_written", "measure_sound"]
+__all__ = ["WORD", "Name", "compare_writing", "find_names", "is_spelt_alike", "is_written"]
 
 MOST_NAMES = 64
 """Of one sentence; a longer list is none of names."""
-UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
-LONGEST = 40
-"""Letters of a name that are compared."""
 _CAPITALISED_NOUNS = frozenset({"de", "lb"})
 _ORDINARY = {"en": ("ing", "ed", "ly", "ness", "ment", "tion"), "de": ("ung", "heit", "keit", "lich")}
 """Endings of words that are no names, by language."""
 _TITLES = frozenset({"Mr", "Mrs", "Ms", "Miss", "Sir", "Dr", "Prof"})
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’.][\p{L}\p{M}\p{Nd}]+)*")
+WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’.][\p{L}\p{M}\p{Nd}]+)*")
 _BEGINNING = regex.compile(r"(?:^|[.!?…:;\n\"“”„«»‘'(\[]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*$")
 _INFLECTED = 0.75
-_VOWELS = regex.compile("[aeiouyhw]+")
-_WINDOW = 9
-"""Signs of a script without spaces that one name takes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ def find_names(side: Side, common: frozenset[str] = frozenset()) -> list[Name]:
 
     What is read as an amount, as the name of a month, is none.
     """
-    words = list(check_each(_WORD.finditer(side.text), 100))
+    words = list(check_each(WORD.finditer(side.text), 100))
     amounts = [(amount.start, amount.end) for amount in read_amounts(side.text, side.language)]
     script = _main_script(side.text)
     capitals = side.language not in _CAPITALISED_NOUNS and not side.text.isupper()
@@ -79,7 +73,7 @@ def _is_capitalised(written: str, language: str) -> bool:
 def _is_common(written: str, language: str, common: frozenset[str]) -> bool:
     """Whether a sentence's first word is an ordinary word, by lists and by its ending."""
     beginning = written.replace("’", "'").partition("'")[0]
-    if _fold(written) in common or _fold(beginning) in common or is_function_word(beginning, language):
+    if fold_name(written) in common or fold_name(beginning) in common or is_function_word(beginning, language):
         return True
     return written.endswith(_ORDINARY.get(language, ()))
 
@@ -94,13 +88,22 @@ def _has_name_after(side: Side, words: Sequence[regex.Match[str]], place: int) -
 
 def is_written(name: Name, pair: Pair, view: TableView | None) -> bool:
     """Whether the other side has the name: as it is, with another ending, or as a table translates it."""
-    folded = _fold(name.text)
-    others = {_fold(word) for word in pair.target.words} | {_fold(match) for match in _WORD.findall(pair.target.text)}
-    if folded in others or folded in _fold(pair.target.text).split():
+    if is_spelt_alike(name, pair):
         return True
+    folded, others = fold_name(name.text), _fold_words(pair.target)
     if any(compare_writing(folded, other) >= _INFLECTED for other in others):
         return True
     return view is not None and any(_is_translated(term, pair.target, view) for term in _terms(name, pair.source))
+
+
+def is_spelt_alike(name: Name, pair: Pair) -> bool:
+    """Whether the other side has the name as it is."""
+    folded = fold_name(name.text)
+    return folded in _fold_words(pair.target) or folded in fold_name(pair.target.text).split()
+
+
+def _fold_words(side: Side) -> set[str]:
+    return {fold_name(word) for word in side.words} | {fold_name(match) for match in WORD.findall(side.text)}
 
 
 def _terms(name: Name, side: Side) -> list[str]:
@@ -117,49 +120,6 @@ def compare_writing(first: str, second: str) -> float:
     if first[:2] != second[:2]:
         return 0.0
     return SequenceMatcher(None, first, second, autojunk=False).ratio()
-
-
-def measure_sound(name: str, pair: Pair, knowledge: Knowledge) -> float:
-    """How alike the name and the nearest word of the other side are in Latin letters, in [0, 1]."""
-    if knowledge.romanise is None:
-        return 0.0
-    letters = knowledge.romanise(name[:LONGEST])
-    if len(letters) < 2:
-        return 0.0
-    candidates = {knowledge.romanise(word[:LONGEST]) for word in _WORD.findall(pair.target.text)}
-    if pair.target.language in UNSPACED:
-        candidates |= set(_list_windows(pair.target.text, len(letters), knowledge))
-    return max((_sound_alike(letters, other) for other in check_each(candidates, 100) if other), default=0.0)
-
-
-def _list_windows(text: str, length: int, knowledge: Knowledge) -> Iterator[str]:
-    """Runs of signs that are about as long in Latin letters as a name of this ``length``."""
-    romanise = knowledge.romanise
-    assert romanise is not None
-    signs = [romanise(sign) if sign.isalpha() else "" for sign in text]
-    for start in range(len(signs)):
-        for end in range(start + 1, min(start + _WINDOW, len(signs)) + 1):
-            if not signs[end - 1]:
-                break
-            window = "".join(signs[start:end])
-            if 0.6 * length <= len(window) <= 1.7 * length:
-                yield window
-
-
-def _sound_alike(first: str, second: str) -> float:
-    matcher = SequenceMatcher(None, first, second, autojunk=False)
-    if matcher.real_quick_ratio() < 0.4 or matcher.quick_ratio() < 0.4:
-        return 0.0
-    whole = matcher.ratio()
-    left, right = (str(_VOWELS.sub("", letters)) for letters in (first, second))
-    if min(len(left), len(right)) < 2:
-        return whole
-    return max(whole, (whole + SequenceMatcher(None, left, right, autojunk=False).ratio()) / 2)
-
-
-def _fold(text: str) -> str:
-    """Small letters without marks."""
-    return str(regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", text))).casefold().replace("’", "'")
 
 
 def _main_script(text: str) -> str:

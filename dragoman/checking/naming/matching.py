@@ -9,7 +9,10 @@ import numpy as np
 
 from dragoman.checking.check import Reason
 from dragoman.checking.knowledge import Knowledge, Vectors
-from dragoman.checking.names import UNSPACED, Name, find_names, is_written, measure_sound
+from dragoman.checking.naming.designations import is_designation
+from dragoman.checking.naming.names import Name, find_names, is_spelt_alike, is_written
+from dragoman.checking.naming.places import find_places, is_placed
+from dragoman.checking.naming.sounds import UNSPACED, measure_sound
 from dragoman.checking.sentence import Pair, Side
 from dragoman.checking.thresholds import NameFit, Thresholds
 from dragoman.deadline import check_each
@@ -27,10 +30,14 @@ CASED = frozenset(
 """Languages that write names with capitals, and nouns without."""
 MOST_WORDS = 64
 """Of a sentence that names are compared with."""
+PLACE_SOUND = 0.8
+"""How alike a word must sound that is a place's name and none of those that are known: names of persons are alike."""
 ROW = 2
 """Words in a row that may stand for one name."""
 LONGEST_ROW = 40
 """Code points of them."""
+_JOINTS = (" ", "-", ". ")
+_POSSESSIVES = ("'s", "’s")
 
 
 @dataclass(slots=True)
@@ -42,9 +49,13 @@ class WordScore:
     """Whether it stands there, or a table's translation of it."""
     sound: float = 0.0
     cosine: float = 0.0
+    misplaced: bool = False
+    """Whether it is of a place whose names are known, and the other side has none of them."""
 
     def holds(self, fit: NameFit, less: float = 0.0) -> bool:
         """Whether the other side has it, or something that is ``less`` alike than the fit asks for."""
+        if self.misplaced:
+            return self.written or self.sound >= max(fit.sound, PLACE_SOUND)
         less += DOUBTFUL if self.name.doubtful else 0.0
         return (
             self.written
@@ -65,9 +76,11 @@ class NameScore:
 
     def holds(self, fit: NameFit, less: float = 0.0) -> bool:
         """Whether the other side has the name, or at least half of its words."""
-        return 2 * sum(word.holds(fit, less) for word in self.words) >= len(self.words) or (
-            len(self.words) > 1 and self.cosine >= fit.cosine - less
-        )
+        if any(word.misplaced and not word.holds(fit, less) for word in self.words):
+            return False
+        if 2 * sum(word.holds(fit, less) for word in self.words) >= len(self.words):
+            return True
+        return len(self.words) > 1 and self.cosine >= fit.whole - less
 
 
 class NameMatching:
@@ -120,19 +133,47 @@ def _is_doubtful(name: NameScore, alike: float) -> bool:
 
 
 def _score_writing(pair: Pair, knowledge: Knowledge) -> list[NameScore]:
-    names: list[NameScore] = []
-    text, end = pair.source.text, -1
-    for name in find_names(pair.source, knowledge.common(knowledge.source)):
-        word = WordScore(name, is_written(name, pair, knowledge.forward))
+    scores = []
+    for row in _join_names(find_names(pair.source, knowledge.common(knowledge.source)), pair.source.text):
+        words = _score_words(row, pair, knowledge)
+        if words:
+            scores.append(NameScore(pair.source.text[row[0].start : row[-1].end], words))
+    return scores
+
+
+def _join_names(names: Sequence[Name], text: str) -> list[list[Name]]:
+    """Names that are words in a row."""
+    rows: list[list[Name]] = []
+    for name in names:
+        before = rows[-1][-1] if rows else None
+        if before is not None and text[before.end : name.start] in _JOINTS and not before.text.endswith(_POSSESSIVES):
+            rows[-1].append(name)
+        else:
+            rows.append([name])
+    return rows
+
+
+def _score_words(row: Sequence[Name], pair: Pair, knowledge: Knowledge) -> list[WordScore]:
+    """The words of a name with what is spelt or sounds alike, without designations."""
+    words = []
+    written_words = [name.text for name in row]
+    places = find_places(written_words, pair.source.language)
+    has_form = _has_form(tuple(written_words), pair.target, knowledge)
+    for name, place in zip(row, places, strict=True):
+        placed = None if place is None else is_placed(place, pair.target.text, pair.target.language)
+        if place is None and is_designation(name.text, pair.source.language):
+            continue
+        written = is_spelt_alike(name, pair) if placed is False else is_written(name, pair, knowledge.forward)
+        word = WordScore(name, written or placed is True or has_form, misplaced=placed is False)
         if not word.written:
             word.sound = measure_sound(name.text, pair, knowledge)
-        if names and text[end : name.start] in (" ", "-", ". "):
-            names[-1].words.append(word)
-            names[-1].text = text[names[-1].words[0].name.start : name.end]
-        else:
-            names.append(NameScore(name.text, [word]))
-        end = name.end
-    return names
+            word.written = _has_form((name.text,), pair.target, knowledge)
+        words.append(word)
+    return words
+
+
+def _has_form(words: tuple[str, ...], target: Side, knowledge: Knowledge) -> bool:
+    return any(form in target.text for form in knowledge.name_forms(words, target.language))
 
 
 def _add_cosines(pairs: Sequence[Pair], names: Sequence[Sequence[NameScore]], knowledge: Knowledge) -> None:

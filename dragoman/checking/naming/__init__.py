@@ -1,0 +1,1 @@
+"""Names of sentences and of their translations, compared."""

@@ -1,0 +1,75 @@
+"""Words with a capital that are no names: they are translated, and one of two languages leaves the capital out."""
+
+from __future__ import annotations
+
+from dragoman.checking.naming.folding import fold_name
+
+__all__ = ["is_designation"]
+
+_ENGLISH = frozenset(
+    """
+    academy act administration agency agreement airlines airport alliance ambassador archbishop army assembly
+    association attorney authority award awards bank basin battle bay bible bill bishop board book bridge building
+    bureau cabinet capitol captain castle cathedral catholic catholics cave center central centre century ceo
+    chair chairman championship championships chancellor channel charter chief christian christianity christians
+    christmas church city club coast college colonel commander commission commissioner committee commons communist
+    community company confederation conference congress conservative conservatives constitution convention
+    corporation council councillor counsel count county court crime crisis crown cup declaration defence defense
+    democrat democratic democrats department deputy development director district division doctor duke earl earth
+    east eastern economic edict education elector embassy emergency emperor empire energy environment epidemic
+    european exchange executive falls far fathers federal federation festival figures finance first football force
+    forces foreign forest forum foundation free front fund gallery game games garden gate general god government
+    governor great greater group gulf hall harbor harbour health high highway hill hills history holy home
+    hospital hotel house human id immigration independence independent industry information institute institution
+    interior international internet island islands jewish jews journal judge judgement judgment justice king
+    kingdom labor labour lake land last law league left legislature liberal liberals library lieutenant life line
+    lord lords machine magazine main major manager market mass mayor measures media medical medicine member
+    memorial middle midwest military minister ministry mission mountain mountains movement mp mps museum music
+    muslim muslims national nationals nations navy near new news newspaper next nobel north northeast northeastern
+    northern northwest northwestern observatory ocean office officer officials old olympic olympics open
+    opposition orchestra order organisation organization orthodox pacific palace panel park parliament part party
+    patriarch peace peninsula people peoples plan planet police pope port power prefecture premier president
+    presidential press prince princess prior prison prize professor program programme project protestant
+    protestantism protestants province psalms public punishment queen radio railway region regional report
+    representative representatives republic republican republicans research reserve resolution revolution right
+    river road roman royal saint savings school science sciences sea secretary section security senate senator
+    senior service services shadow socialist society song south southeast southeastern southern southwest
+    southwestern special spokesman sports square stadium staff standard star state states station stock street
+    summer summit sun supreme survey system team technology telephone television temple theater theatre times
+    title tour tourism tournament tower town trade traffic transport treasury treaty tribunal trust tunnel tv
+    types union united university uprising valley vice victims village virus volume war water web welfare west
+    western white wildlife winter work workers works world youth zone
+    """.split()  # noqa: SIM905
+)
+_OTHER_LANGUAGES = frozenset(
+    """
+    academie administration agence alliance ambassade archeveque armee assemblee association assurance autorite avocat
+    banque bourse bureau cabinet cathedrale chambre chancelier chateau chef code college comite commissaire commission
+    communaute compagnie confederation conference congres conseil constitution convention cour coupe defense departement
+    depute direction directeur directive eglise empereur empire environnement etat etats faculte federation fondation
+    forum front gouvernement gouverneur groupe guerre institut interieur introduction journal justice loi lycee maire
+    marche ministere ministre monde mouvement musee nation nations occident office ordre organisation palais parlement
+    parti politique premier president prix procureur professeur region republique revolution roi saint secretaire senat
+    senateur service societe sommet sud nord est ouest syndicat tour traite tribunal union universite ville
+    academia administracion agencia alianza ayuntamiento asamblea asociacion autoridad banco bolsa camara canciller
+    centro ciudad comision comite comunidad compania confederacion conferencia congreso consejo constitucion copa corte
+    cortes defensa delegacion departamento diputado direccion director ejercito emperador empresa escuela estado
+    estados federacion fiscal fiscalia fundacion foro frente general gobierno gobernador grupo guerra hacienda hospital
+    iglesia imperio instituto interior juzgado ley liga ministerio ministro movimiento mundial mundo museo nacion
+    nacional naciones norte occidente oeste organizacion oriente palacio papa parlamento partido policia presidente
+    premio primer primera procurador programa provincia region reino republica rey secretaria secretario senado senador
+    servicio sociedad sur tribunal tratado union universidad valle
+    академия большои великии верховныи вице военныи восток высшии генеральныи город государственныи дума запад закон
+    запись институт комитет конституция министерство минобороны народ национальныи парламент партия поселение премьер
+    президент республика совет союз суд университет управление федерации федерация центральныи церковь библия
+    διασκεψη πανεπιστημιο βουλη βασιλειο δικαστηριο υπουργειο υπουργος χρηματιστηριο εξεγερση παρκο κομη δυση βορεια
+    νοτια κοινοβουλιο εκκλησια συνταγμα κυβερνηση κομμα επιτροπη ενωση οργανισμος δημοκρατια προεδρος πρωθυπουργος
+    """.split()  # noqa: SIM905
+)
+
+
+def is_designation(written: str, language: str) -> bool:
+    """Whether a word is the name of an office, an institution, a direction and the like."""
+    folded = fold_name(written).removesuffix("'s").removesuffix("'")
+    listed = _ENGLISH if language == "en" else _OTHER_LANGUAGES
+    return folded in listed or (language == "en" and folded.removesuffix("s") in listed)
