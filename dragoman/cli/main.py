@@ -75,8 +75,8 @@ Host = Annotated[
 ]
 Port = Annotated[int | None, typer.Option(envvar="DRAGOMAN_PORT", show_default="8080", help=_PORT_HELP)]
 WorkerUrl = Annotated[
-    str | None,
-    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Addresses of `dragoman worker` processes, by commas."),
+    list[str] | None,
+    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Address of a `dragoman worker`; repeatable, or by commas."),
 ]
 Device = Annotated[
     str | None,
@@ -150,7 +150,7 @@ def serve(
         port=port,
         data_dir=data_dir,
         database_url=database_url,
-        worker_url=worker_url,
+        worker_url=",".join(worker_url) if worker_url else None,
         root_path=root_path,
         cors_origin=",".join(cors_origin) if cors_origin else None,
         log_level=log_level and log_level.lower(),

@@ -265,11 +265,16 @@ def patch_table(
     name: TableName,
     add: Annotated[
         list[str] | None,
-        typer.Option(help="SOURCE=TARGET or SOURCE=TARGET=PROBABILITY, an entry to add; may be repeated."),
+        typer.Option(
+            envvar="DRAGOMAN_ADD", help="SOURCE=TARGET or SOURCE=TARGET=PROBABILITY, an entry to add; may be repeated."
+        ),
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(help="SOURCE=TARGET, an entry to remove, or SOURCE with all its entries; may be repeated."),
+        typer.Option(
+            envvar="DRAGOMAN_REMOVE",
+            help="SOURCE=TARGET, an entry to remove, or SOURCE with all its entries; may be repeated.",
+        ),
     ] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,

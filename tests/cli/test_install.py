@@ -29,8 +29,8 @@ def test_a_pair_of_dictd_and_tei_become_tables(tmp_path: Path) -> None:
     install("freedict", "deu-eng", file=tei, name="tei", activate=False, data_dir=data_dir)
     with pytest.raises(InvalidRequest, match="belong together"):
         install("freedict", "eng-fra", file=tmp_path / "freedict-eng-fra.index", data_dir=data_dir)
-    with pytest.raises(Unavailable, match="--url: cannot be fetched"):
-        install("freedict", "eng-fra", url="http://127.0.0.1:9/x.deb", data_dir=data_dir)
+    with pytest.raises(Unavailable, match="--from: cannot be fetched"):
+        install("freedict", "eng-fra", address="http://127.0.0.1:9/x.deb", data_dir=data_dir)
     runtime = Runtime(Settings.load(data_dir=data_dir))
     try:
         _, blocks = runtime.tables.browse.export("freedict-eng-deu", None, "csv")

@@ -15,7 +15,8 @@ import typer
 from rich.console import Console
 
 from dragoman import deadline
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
+from dragoman.cli.database import Key, Url, database
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
 
 if TYPE_CHECKING:
     from dragoman.lexicon.dictionaries.packages import DictionaryFiles
@@ -42,9 +43,11 @@ def install(
             help="A .deb, .index, .dict.dz, .tei or .tar.xz; default: what is installed in /usr/share/dictd.",
         ),
     ] = None,
-    url: Annotated[
+    address: Annotated[
         str | None,
-        typer.Option(envvar="DRAGOMAN_DICTIONARY_URL", help="Fetch such a file from an https or http address."),
+        typer.Option(
+            "--from", envvar="DRAGOMAN_DICTIONARY_FROM", help="Fetch such a file from an https or http address."
+        ),
     ] = None,
     name: Annotated[
         str | None,
@@ -53,44 +56,35 @@ def install(
     activate: Annotated[
         bool, typer.Option(envvar="DRAGOMAN_ACTIVATE", help="Use this version in searches from now on.")
     ] = True,
+    url: Url = None,
+    key: Key = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     config: ConfigFile = None,
 ) -> None:
-    """Make a table of a dictionary of FreeDict. Stop a server that uses the data directory first."""
+    """Make a table of a dictionary of FreeDict, in a data directory that no server uses, or by a service."""
+    from dragoman.door.calls import add_table
     from dragoman.engine.core.errors import InvalidRequest
     from dragoman.lexicon.dictionaries.packages import DAMAGES, open_dictionary
-    from dragoman.service.access.audit import COMMAND_LINE, Actor
-    from dragoman.store.tables.service import Upload
-    from dragoman.store.tables.table_reader import ReadAs
 
-    if file is not None and url is not None:
-        raise typer.BadParameter("--file and --url exclude each other", param_hint="--url")
+    if file is not None and address is not None:
+        raise typer.BadParameter("--file and --from exclude each other", param_hint="--from")
     source, target = read_pair(pair)
+    table = name or f"freedict-{pair}"
     with ExitStack() as stack:
-        path = _fetch(url, stack) if url is not None else file or find_installed(pair)
+        path = _fetch(address, stack) if address is not None else file or find_installed(pair)
         try:
             files = open_dictionary(path, stack)
+            format = "freedict" if files.index is None else "jsonl"
+            opened = stack.enter_context(database(url, key, config, data_dir, database_url, existing=False))
+            parts = _parts(files, load_settings(config).uploads.decompressed_bytes)
+            options = {"source": source, "target": target, "format": format, "activate": activate}
+            done = opened.send(add_table(table, parts, options))
         except DAMAGES as fault:
             raise InvalidRequest(f"{path.name}: {fault}") from fault
-        table = Upload(
-            name=name or f"freedict-{pair}",
-            source=source,
-            target=target,
-            read_as=ReadAs("freedict" if files.index is None else "jsonl"),
-            activate=activate,
-            created_by=COMMAND_LINE,
-        )
-        runtime = stack.enter_context(open_runtime(config, data_dir=data_dir, database_url=database_url))
-        with runtime.audit.record(Actor(COMMAND_LINE), "table.upload", table.name) as recording:
-            try:
-                done = runtime.tables.upload(table, _parts(files, runtime.settings.uploads.decompressed_bytes))
-            except DAMAGES as fault:
-                raise InvalidRequest(f"{path.name}: {fault}") from fault
-            recording.object = f"{table.name}/{done.version}"
     state = "active" if done.active else "stored, not active"
     _console.print(
-        f"{table.name} version {done.version}: {done.entries} entries of {done.source_terms} source terms, "
+        f"{table} version {done.version}: {done.entries} entries of {done.source_terms} source terms, "
         f"{done.rejected_total} rejected, {done.warnings_total} warnings, {state}",
         markup=False,
         highlight=False,
@@ -154,7 +148,7 @@ def _fetch(url: str, stack: ExitStack) -> Path:
     from dragoman.engine.core.errors import Unavailable
 
     if not url.startswith(("https://", "http://")):
-        raise typer.BadParameter("an address begins with https:// or http://", param_hint="--url")
+        raise typer.BadParameter("an address begins with https:// or http://", param_hint="--from")
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     path = Path(folder) / (url.partition("?")[0].rpartition("/")[2] or "dictionary")
     try:
@@ -167,7 +161,7 @@ def _fetch(url: str, stack: ExitStack) -> Path:
                 deadline.check()
                 file.write(part)
                 if file.tell() > _MOST_DOWNLOADED:
-                    raise Unavailable(f"--url: more than {_MOST_DOWNLOADED:,} bytes")
+                    raise Unavailable(f"--from: more than {_MOST_DOWNLOADED:,} bytes")
     except (URLError, OSError) as fault:
-        raise Unavailable(f"--url: cannot be fetched: {fault}") from fault
+        raise Unavailable(f"--from: cannot be fetched: {fault}") from fault
     return path

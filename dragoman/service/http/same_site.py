@@ -26,13 +26,14 @@ def check_same_site(scope: Scope, allowed: Collection[str], origins: Collection[
     Sites of ``origins`` may call; ``*`` is none of them, as that would open a service without keys to every page.
 
     Raises:
-        Forbidden: the Host is not this machine's, or Origin is another site and the method is not GET or HEAD.
+        Forbidden: the Host is not this machine's, or Origin is another site and the method is not GET or HEAD. With
+            ``*`` pages of other sites could read an answer to those, so they are refused as well.
     """
     headers = Headers(scope=scope)
     host, origin = headers.get("host"), headers.get("origin")
     if host is not None and not _is_allowed(_name("//" + host), allowed):
         raise Forbidden(f"Host: {host!r} is no name of this machine; DRAGOMAN_ALLOWED_HOSTS may name it", "site")
-    if origin is None or scope["method"] in READING or origin.lower() in origins:
+    if origin is None or origin.lower() in origins or (scope["method"] in READING and "*" not in origins):
         return
     if origin.partition("://")[2].lower() != (host or "").lower() and _name(origin) not in allowed:
         raise Forbidden(f"Origin: {origin!r} is another site; DRAGOMAN_ALLOWED_HOSTS may name it", "site")

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, StrictInt
 from dragoman.engine.core.limits import NAMES, QUERY_CHARS
 from dragoman.engine.search.response import SearchResponse
 from dragoman.service.dependencies import KNOWN_PARAMETERS, RuntimeDep, SettingsDep
+from dragoman.service.http.addresses import PREFIX
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.integrations.searching import address_of, find, search_request
 from dragoman.store.validation import Name, NotBlank, TolerantBody
@@ -48,7 +49,7 @@ async def search_for_open_webui(
     ] = None,
 ) -> Response:
     """Search as the external web search of Open WebUI."""
-    base = str(request.base_url).rstrip("/")
+    base = str(request.base_url).rstrip("/") + request.scope.get(PREFIX, "")
 
     def answer(results: SearchResponse) -> list[dict[str, str]]:
         return [

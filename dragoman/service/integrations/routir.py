@@ -108,6 +108,8 @@ async def score_for_routir(
     scores: list[float | None] = [None] * len(body.passages)
     for result in ranking.results:
         scores[result.index] = result.relevance_score
+    for failure in ranking.failed or ():
+        scores[failure.index] = None
     failed = [f"passages[{failure.index}]: {failure.reason}" for failure in ranking.failed or ()]
     warnings = [*body.unknown_fields(), *(ranking.meta.warnings or ()), *failed]
     if warnings:

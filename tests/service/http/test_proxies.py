@@ -16,10 +16,11 @@ from fastapi.testclient import TestClient
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.core.errors import Forbidden, InvalidRequest
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
+from dragoman.service.http.same_site import check_same_site
 from tests.support.errorbody import check_error
 
 pytestmark = pytest.mark.slow
@@ -121,6 +122,16 @@ def test_any_site_may_call_only_with_a_key_and_without_credentials() -> None:
     unset.state.metrics = Metrics()
     silent = TestClient(unset).options("/docs", headers=asked)
     assert not [name for name in silent.headers if name.startswith("access-control")]
+
+
+def test_without_keys_pages_of_any_site_may_not_even_read() -> None:
+    headers = [(b"host", b"localhost"), (b"origin", b"https://any.example")]
+    scope = {"type": "http", "method": "GET", "headers": headers}
+    check_same_site(scope, ())  # browsers keep the answer from the page
+    check_same_site(scope, (), ("https://any.example",))
+    with pytest.raises(Forbidden, match="Origin"):
+        check_same_site(scope, (), ("*",))
+    check_same_site(scope | {"headers": headers[:1]}, (), ("*",))
 
 
 def test_json_bodies_may_be_gzip(client: httpx.Client) -> None:

@@ -118,7 +118,8 @@ class Judge:
         for document in retrieval.documents:
             document.ranked = ranked_score(document)
         scored = [(document, ranked_score(document)) for document in retrieval.documents[:LOOKED_AT]]
-        kind = self._method + (" late" if scored and scored[0][0].late is not None else "")
+        late = self._method == "hybrid" and bool(scored) and scored[0][0].late is not None
+        kind = self._method + (" late" if late else "")
         unmatched = 0.0 if self._method in _BY_WORDS else None
         self._ranked = Competition(scored, load_fitted().levels[kind], unmatched)
         self._reranked: Competition | None = None

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from datetime import UTC, datetime
+from typing import Any, cast, get_args
 
 import numpy as np
 import pytest
 
-from dragoman.engine.search.relevance.judging import load_fitted
+from dragoman.engine.indexing.collections import CollectionInfo
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
+from dragoman.engine.search.relevance.judging import Judge, load_fitted
 from dragoman.engine.search.relevance.signals import SIGNALS
-from dragoman.engine.search.request import Method
+from dragoman.engine.search.request import Method, SearchQuery
+from dragoman.engine.tables.snapshot import Snapshot
 
 KINDS = [*get_args(Method), "hybrid late"]
 
@@ -31,3 +35,19 @@ def test_what_stands_out_is_good_and_what_has_nothing_of_the_query_is_nothing() 
 
     assert label(first=1, lead=0.3, clear=0.4, share=0.9, near=0.12, late=0.9, score=0.8, words=1.8) == "good"
     assert label(first=1, near=-0.02, late=0.3, unmatched=1.0, words=1.8) == "none"
+
+
+def test_hits_by_meaning_that_late_interaction_ordered_are_judged_too() -> None:
+    collection = CollectionInfo(
+        key=1, name="de", language="de", description=None, documents=2, generation=1, index_state="ready",
+        index_generation=1, languages=("de",), entities=False, shards=1,
+        index_shards=1, created_at=datetime.now(UTC),
+    )  # fmt: skip
+    retrieval = Retrieval(
+        request=SearchQuery(query="x"), query=cast(Any, None), snapshot=Snapshot(), collections=[collection],
+        room=cast(Any, None), ranked_by="dense",
+    )  # fmt: skip
+    for key, score in enumerate((0.9, 0.4)):
+        late = StageScore(score=score, share=score)
+        retrieval.documents.append(RankedDocument(collection, key, "de", score, late=late, dense=late))
+    Judge(retrieval)  # where words cannot be searched, hybrid answers by meaning
