@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from dragoman.backbone.faults import CheckpointError as CheckpointError
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman.files.atomic import atomic_folder
@@ -22,10 +23,6 @@ from dragoman.files.atomic import atomic_folder
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
 SHARD_BYTES = 15 << 20
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be loaded; the message names the file and what is wrong with it."""
 
 
 def require_safetensors(folder: Path) -> list[Path]:

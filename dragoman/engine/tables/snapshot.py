@@ -156,6 +156,7 @@ class TableRegistry:
                 self._previous = self._snapshot.members
             self._snapshot = snapshot
             self._ready = {(version.name, version.version): version for version in ready}
+        self.written.keep_only(ready)
         self.clean(ready)
         self._selections.keep_only(ready, snapshot.versions)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from threading import Lock
 
+from dragoman.engine.core.errors import NotFound
 from dragoman.engine.tables.compiled import CompiledTables, Loaded
 from dragoman.engine.tables.views import ActiveVersion, PivotView, View
 from dragoman.lexicon.table.table import Table
@@ -25,24 +27,41 @@ class WrittenTerms:
         self._contents: dict[tuple[int, str], Loaded] = {}
         self._lock = Lock()
 
+    def keep_only(self, ready: Iterable[ActiveVersion]) -> None:
+        """Let go of the files of versions that are not in use any more, or not there."""
+        with self._lock:
+            used = {(version.id, version.checksum) for version in self._in_use()}
+            used &= {(version.id, version.checksum) for version in ready}
+            self._contents = {key: content for key, content in self._contents.items() if key in used}
+
     def of_pair(self, version: ActiveVersion, language: str, term: str, other: str) -> tuple[str, str] | None:
-        """An entry of a version as it was written: the term of ``language`` first; None if the version lacks it."""
-        table, written = self._content(version)
+        """An entry of a version as it was written: the term of ``language`` first.
+
+        None if the version lacks it, or was deleted meanwhile.
+        """
+        try:
+            table, written = self._content(version)
+        except NotFound:
+            return None
         ahead = version.source == language
         forms = written.of_pair(table, *((term, other) if ahead else (other, term)))
         return forms if ahead or forms is None else forms[::-1]
 
     def of_term(self, version: ActiveVersion, language: str, term: str) -> str:
         """A folded term of ``language`` as the entry with its most probable translation has it."""
-        entries = self._side(version, language).translations(term, best=1)
+        try:
+            entries = self._side(version, language).translations(term, best=1)
+        except NotFound:
+            return term
         forms = self.of_pair(version, language, term, entries[0].term) if entries else None
         return forms[0] if forms else term
 
     def of_source(self, view: View | PivotView, language: str, term: str) -> str:
         """A folded term of a view's source language as the first of its tables has it that has it at all."""
         for version in view.members:
-            if language in version.pair and term in self._side(version, language).sources:
-                return self.of_term(version, language, term)
+            with suppress(NotFound):
+                if language in version.pair and term in self._side(version, language).sources:
+                    return self.of_term(version, language, term)
         return term
 
     def _side(self, version: ActiveVersion, language: str) -> Table:

@@ -35,7 +35,7 @@ from dragoman.service.runtime import Runtime
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 
 
-@router.post("/rerank", response_model_exclude_none=True)
+@router.post("/rerank", operation_id="rerank_in_either_form", response_model_exclude_none=True)
 @router.post("/v1/rerank", response_model_exclude_none=True)
 @router.post("/v1/v1/rerank", response_model_exclude_none=True, include_in_schema=False)
 async def rerank(

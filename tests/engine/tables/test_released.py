@@ -58,4 +58,6 @@ def test_the_files_of_tables_that_are_not_searched_any_more_are_let_go(settings:
                 runtime.tables.deactivate(name)
                 if way == "deleted":
                     runtime.tables.delete(name, 1)
-        assert mapped(settings) & searched == set()
+        in_use = [f"/tables/{version.id}/" for version in runtime.tables.registry.snapshot.versions]
+        held = mapped(settings) & searched  # how the tables in use are written stays open
+        assert [path for path in held if not any(folder in path for folder in in_use)] == []

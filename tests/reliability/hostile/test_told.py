@@ -229,7 +229,7 @@ def test_no_answer_says_where_the_machine_keeps_its_files(tmp_path: Path) -> Non
     data_dir, models = tmp_path / "secret place" / "data", tmp_path / "secret-models" / "mine"
     models.mkdir(parents=True)
     (models / "config.json").write_text("{}")
-    broken = dict.fromkeys(("encoder", "translator", "reranker", "bridge", "ner_tagger", "pos_tagger"), models)
+    broken = dict.fromkeys(("encoder", "translator", "bridge", "ner_tagger", "pos_tagger"), models)
     broken |= {"reader": models, "statement_reader": models}
     answers: list[str] = []
     with server(data_dir, rerank="auto", **broken) as running:
