@@ -15,9 +15,9 @@ from sqlalchemy import delete
 from dragoman.engine.core.key_limits import limited_to
 from dragoman.engine.settings import Settings
 from dragoman.service.access.keys import NewKey
-from dragoman.service.app import create_app
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
+from dragoman.service.server import make_app
 from dragoman.store.models import ApiKey
 from tests.support.job_client import NDJSON, finished, read
 
@@ -79,7 +79,7 @@ class Service:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("limits")
     settings = Settings.load(data_dir=folder, embed="on_demand", rerank="never", record_searches="plain")
-    with TestClient(create_app(settings), base_url="http://localhost") as client:
+    with TestClient(make_app(settings), base_url="http://localhost") as client:
         admin = client.post("/v1/keys", json={"scopes": ["admin", "search", "jobs"]}).json()["key"]
         client.headers["Authorization"] = f"Bearer {admin}"
         made = Service(client, admin)
@@ -283,7 +283,7 @@ def test_jobs_keep_the_limits_of_their_keys_after_a_restart(tmp_path: Path) -> N
                 session.execute(delete(ApiKey).where(ApiKey.id == info.id))
     _, admin = runtime.keys.create(NewKey(("admin",)))
     runtime.close()
-    with TestClient(create_app(settings), base_url="http://localhost") as restarted:
+    with TestClient(make_app(settings), base_url="http://localhost") as restarted:
         client: Any = restarted
         client.headers["X-API-Key"] = admin
         assert [finished(client, id)["status"] for id in ids] == ["completed", "failed"]
