@@ -364,7 +364,7 @@ class Answers(Sequence[Answer]):
     answers: list[Answer]
     model: str
     no_answer: float | None = None
-    """The probability that nothing that was read answers the question."""
+    """The probability that nothing that was read answers the question; None where the reader failed."""
     passages: list[Hit] | None = None
     degraded: list[Degraded] = field(default_factory=list)
     truncated: list[str] = field(default_factory=list)
@@ -389,8 +389,9 @@ class Judgement:
     request_id: str
     query: Query
     model: str
-    label: str | None = None
+    label: str = "unknown"
     probability: float | None = None
+    """None where nothing was found, or the reader failed."""
     evidence: dict[str, Any] | None = None
     passages: list[Hit] | None = None
     degraded: list[Degraded] = field(default_factory=list)

@@ -27,7 +27,7 @@ from dragoman.service.http.middleware import DEGRADED_HEADER, CheckedAddress, Re
 from dragoman.service.http.probes import SharedCheck
 from dragoman.service.http.streaming import Uploads
 from dragoman.service.http.threads import Threads
-from dragoman.service.integrations.dify import DifyErrors
+from dragoman.service.integrations.dify import DifyErrors, DifyRefusals
 from dragoman.service.runtime import Runtime
 
 _DESCRIPTION = """Search and read documents in languages you don't read, with translation tables you own.
@@ -144,9 +144,10 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     app.add_middleware(HeadAsGet)
     app.add_middleware(CheckedAddress)
     app.add_middleware(Authentication, settings=settings)
-    app.add_middleware(DifyErrors)
+    app.add_middleware(DifyRefusals)
     app.add_middleware(TrailingSlash, routers=ROUTERS)
     app.add_middleware(RequestContext)
+    app.add_middleware(DifyErrors)
     if settings.access.origins:
         app.add_middleware(CORSMiddleware, **_cors(settings.access.origins))
     app.add_middleware(RootPath, prefix=settings.server.root_path)

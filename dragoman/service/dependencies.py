@@ -58,7 +58,7 @@ async def _record(request: Request) -> Callable[[str, str], AbstractContextManag
 
 async def _actor(request: Request) -> Actor:
     caller = await _caller(request)
-    return Actor(caller.name, caller.key_id, request_id(request))
+    return Actor(caller.name, caller.key_id, request_id(request), caller.owner_id)
 
 
 async def _check_parameters(request: Request) -> None:

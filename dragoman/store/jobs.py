@@ -49,6 +49,8 @@ class JobInfo:
     expires_at: datetime
     limited: bool = False
     """Whether the key that made it is limited."""
+    owner_id: str | None = None
+    """The first of the keys that see it: each of them replaced another, and one of them made it."""
 
     @property
     def finished(self) -> bool:
@@ -71,27 +73,27 @@ class JobRepository:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def get(self, id: str, key_id: str | None = None) -> JobInfo:
-        """One job; with ``key_id`` only one that this key made.
+    def get(self, id: str, owner_id: str | None = None) -> JobInfo:
+        """One job; with ``owner_id`` only one of this owner.
 
         Raises:
             NotFound: there is none of this id.
         """
         with self._store.read() as session:
-            return _info(_visible(session, id, key_id))
+            return _info(_visible(session, id, owner_id))
 
-    def all(self, limit: int, after: str | None, key_id: str | None = None) -> list[JobInfo]:
-        """Jobs, newest first, starting with the one that follows ``after``; with ``key_id`` those that this key made.
+    def all(self, limit: int, after: str | None, owner_id: str | None = None) -> list[JobInfo]:
+        """Jobs, newest first, starting with the one that follows ``after``; with ``owner_id`` those of this owner.
 
         Raises:
             NotFound: there is no job ``after``.
         """
         statement = select(Job).where(Job.status.not_in(HIDDEN)).order_by(Job.created_at.desc(), Job.id.desc())
-        if key_id is not None:
-            statement = statement.where(Job.key_id == key_id)
+        if owner_id is not None:
+            statement = statement.where(owner_of_job() == owner_id)
         with self._store.read() as session:
             if after is not None:
-                last = _visible(session, after, key_id)
+                last = _visible(session, after, owner_id)
                 same = and_(Job.created_at == last.created_at, Job.id < last.id)
                 statement = statement.where(or_(Job.created_at < last.created_at, same))
             return [_info(job) for job in session.scalars(statement.limit(limit))]
@@ -265,9 +267,14 @@ def _pin(version: ActiveVersion) -> dict[str, Any]:
     return {"id": version.id, "name": version.name, "version": version.version}
 
 
-def _visible(session: Session, id: str, key_id: str | None = None, *, lock: bool = False) -> Job:
+def owner_of_job() -> ColumnElement[str | None]:
+    """The owner of the key that made a job."""
+    return func.coalesce(Job.owner_id, Job.key_id)
+
+
+def _visible(session: Session, id: str, owner_id: str | None = None, *, lock: bool = False) -> Job:
     job = _lock(session, id) if lock else session.get(Job, id)
-    if job is None or job.status in HIDDEN or key_id not in (None, job.key_id):
+    if job is None or job.status in HIDDEN or owner_id not in (None, job.owner_id or job.key_id):
         raise NotFound(f"there is no job {id[:64]!r}")
     return job
 
@@ -304,4 +311,5 @@ def _info(job: Job) -> JobInfo:
         finished_at=job.finished_at,
         expires_at=job.expires_at,
         limited=job.limited,
+        owner_id=job.owner_id or job.key_id,
     )

@@ -318,6 +318,8 @@ class ApiKey(Base):
     """Whether it sees only the collections of its rows of :class:`KeyCollection`."""
     tables: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     """The translation tables that it sees; null: all."""
+    owner_id: Mapped[str | None] = mapped_column(String(12))
+    """The first of the keys that it replaces one after another, which own jobs together; null: it replaces none."""
     requests_per_second: Mapped[float | None] = mapped_column(Double)
     burst: Mapped[int | None] = mapped_column(Integer)
     concurrent_requests: Mapped[int | None] = mapped_column(Integer)
@@ -382,6 +384,8 @@ class Job(Base):
     """SHA-256 of the parameters and the body, which identifies a repeated request."""
     key_id: Mapped[str | None] = mapped_column(String(12))
     """The API key that made it; null: an open service did, or a version that did not write it down."""
+    owner_id: Mapped[str | None] = mapped_column(String(12))
+    """The ``owner_id`` of that key; null: it had none."""
     limited: Mapped[bool] = mapped_column(Boolean, default=False, server_default=sql("false"))
     """Whether the key is limited to some collections or tables, so that its lines are answered within its limits."""
     total: Mapped[int] = mapped_column(BigInteger, default=0)

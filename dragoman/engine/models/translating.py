@@ -59,8 +59,8 @@ class TranslatorInfo:
     def check(self, source: str, target: str) -> None:
         """
         Raises:
-            InvalidRequest: a language that the translator does not know; the message names the field.
-            NotInstalled: it is a bridge, and not good enough for this pair.
+            InvalidRequest: both are the same language.
+            NotInstalled: it does not know a language, or it is a bridge that is not good enough for this pair.
         """
         if source == target:
             raise InvalidRequest(f"target: {target!r} is the language of the source already")
@@ -75,8 +75,9 @@ class TranslatorInfo:
         for name, language in (("source", source), ("target", target)):
             if language not in self.languages:
                 languages = self.languages
-                raise InvalidRequest(
-                    f"{name}: {self.name} does not know {language!r}; it knows {', '.join(sorted(languages))}"
+                raise NotInstalled(
+                    f"{name}: {self.name} does not know {language!r}; it knows {', '.join(sorted(languages))};"
+                    " DRAGOMAN_TRANSLATOR can name another"
                 )
 
 
@@ -142,7 +143,7 @@ def translate_sentences(
     """Translations of sentences, those without a term of a glossary also led to it.
 
     Raises:
-        InvalidRequest: the translator does not know this pair of languages.
+        NotInstalled: the translator does not know this pair of languages.
     """
     try:
         return _translate(translator, task, sentences, beam)
@@ -150,7 +151,7 @@ def translate_sentences(
         from dragoman.backbone.translator import UnsupportedPair
 
         if isinstance(fault, UnsupportedPair):
-            raise InvalidRequest(f"source, target: {fault}") from fault
+            raise NotInstalled(f"source, target: {fault}; DRAGOMAN_TRANSLATOR can name another") from fault
         raise
 
 

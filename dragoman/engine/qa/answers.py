@@ -29,7 +29,7 @@ class Answers:
 
     def response(self, **common: Any) -> QaResponse:
         """A response without answers."""
-        return QaResponse(answers=[], **common)
+        return QaResponse(answers=[], no_answer=None, found=None, **common)
 
     def fill(self, response: Any, question: Question, texts: Sequence[SourceText], cancelled: Cancelled | None) -> None:
         """Put the best answers and the probability of none into a response."""

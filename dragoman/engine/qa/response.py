@@ -57,12 +57,12 @@ class QaResponse(Answer):
     query: QueryRead
     """The question as it was understood."""
     answers: list[QaAnswer]
-    no_answer: float | None = field(default_factory=left_out)
-    """The probability that nothing that was read answers the question, 1 where nothing was found; left out where
-    the reader failed."""
-    found: Found = field(default_factory=left_out)
+    no_answer: float | None
+    """The probability that nothing that was read answers the question, 1 where nothing was found; null where the
+    reader failed, which `degraded` reports."""
+    found: Found | None
     """Whether there is an answer: `good`, one that is more probable than that there is none; `weak`, only less probable
-    ones; or `none`: no answers, or no passages that are about it. Left out where the reader failed."""
+    ones; or `none`: no answers, or no passages that are about it. Null where the reader failed."""
     model: str
     """The reader that answered."""
     passages: list[Hit] | None = field(default_factory=left_out)
@@ -98,11 +98,11 @@ class StatementResponse(Answer):
     request_id: str
     query: QueryRead
     """The statement as it was understood."""
-    label: Literal["true", "false", "unknown"] | None = field(default_factory=left_out)
-    """``unknown`` where the text neither says nor denies it, or the reader is not sure; left out where it failed."""
-    probability: float | None = field(default_factory=left_out)
+    label: Literal["true", "false", "unknown"]
+    """``unknown`` where the text neither says nor denies it, the reader is not sure, or nothing was read."""
+    probability: float | None
     """The probability that the label is right; of ``unknown`` the probability that the text says neither, which may be
-    small where the reader is not sure."""
+    small where the reader is not sure. Null where nothing was found, or the reader failed, which `degraded` reports."""
     evidence: Evidence | None = field(default_factory=left_out)
     """Left out where no sentence of the text decides, as of what is unknown."""
     model: str

@@ -42,8 +42,8 @@ class Statements:
         return ReaderInfo(weights.name, weights.languages)
 
     def response(self, **common: Any) -> StatementResponse:
-        """A response without a label."""
-        return StatementResponse(**common)
+        """A response before anything is read."""
+        return StatementResponse(label="unknown", probability=None, **common)
 
     def fill(self, response: Any, question: Question, texts: Sequence[SourceText], cancelled: Cancelled | None) -> None:
         """Put label, probability and the deciding sentence into a response."""

@@ -38,6 +38,8 @@ class Actor:
     name: str
     key_id: str | None = None
     request_id: str | None = None
+    owner_id: str | None = None
+    """Of its jobs; see :attr:`dragoman.service.access.keys.KeyInfo.owner_id`."""
 
 
 @dataclass(frozen=True, slots=True)

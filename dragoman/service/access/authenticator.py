@@ -45,6 +45,8 @@ class Caller:
     meter: Meter
     limits: KeyLimits | None = None
     """What it may see; None for all that there is."""
+    owner_id: str | None = None
+    """Of its jobs; see :attr:`dragoman.service.access.keys.KeyInfo.owner_id`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Access:
         if key is None:
             raise Unauthorized("the API key is not known")
         self._record_use(key.id)
-        return Caller(key.id, key.label, key.scopes, self._meter(key.id, self._quota(key)), key.limits)
+        meter = self._meter(key.id, self._quota(key))
+        return Caller(key.id, key.label, key.scopes, meter, key.limits, key.owner_id)
 
     def invalidate(self) -> None:
         """Invalidate the cache: this process changed the keys."""

@@ -70,6 +70,13 @@ class KeyInfo:
     digest: str = field(repr=False)
     collections: tuple[str, ...] | None = None
     tables: tuple[str, ...] | None = None
+    first_id: str | None = None
+    """The first of the keys that it replaces, one by another; None if it replaces none."""
+
+    @property
+    def owner_id(self) -> str:
+        """The same for keys that replace each other: their jobs are theirs together."""
+        return self.first_id or self.id
 
     @property
     def limits(self) -> KeyLimits | None:
@@ -128,7 +135,7 @@ class Keys:
             return _info(_row(session, id)).limits
 
     def rotate(self, id: str, grace: timedelta, expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
-        """Replace a key by a new one with its name, scopes and limits; it expires ``grace`` from now, or before.
+        """Replace a key by a new one with its name, scopes, limits and jobs; it expires ``grace`` from now, or before.
 
         The new key expires at ``expires_at``; without that it lives as long as the old one was made for.
 
@@ -155,6 +162,7 @@ class Keys:
             limits = (info.requests_per_second, info.burst, info.concurrent_requests)
             new = NewKey(info.scopes, info.name, expires_at, *limits, collections=info.collections, tables=info.tables)
             successor, key = _make_key(new)
+            successor.owner_id = info.owner_id
             session.add(successor)
             session.flush()
             copy_grants(session, id, successor.id)
@@ -300,4 +308,5 @@ def _info(row: ApiKey, collections: Sequence[str] | None = ()) -> KeyInfo:
         digest=row.digest,
         collections=tuple(dict.fromkeys(collections or ())) if row.limited else None,
         tables=None if row.tables is None else tuple(row.tables),
+        first_id=row.owner_id,
     )

@@ -16,74 +16,92 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StrictBool, StrictFloat, StrictInt
-from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.engine.core.errors import Forbidden, InvalidRequest, NotFound, ServiceError, TooManyRequests, Unauthorized
+from dragoman.engine.core.errors import Forbidden, InvalidRequest, Unauthorized
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.search.response import SearchResponse
 from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute, bearer
-from dragoman.service.http.errors import request_id
 from dragoman.service.integrations.dify_conditions import MetadataCondition, read_conditions
 from dragoman.service.integrations.searching import find, passage_options, search_request
 from dragoman.store.validation import Name, NotBlank, TolerantBody
 
 PATH = "/retrieval"
-_BAD_AUTHORIZATION, _REFUSED, _NO_KNOWLEDGE = 1001, 1002, 2001
-"""Dify's codes; of other errors the code is the HTTP status."""
+_CODES = {401: 1001, 403: 1002, 404: 2001}
+"""Dify's codes of bad headers, refused keys and unknown knowledge; of other errors the code is the HTTP status."""
 _TOP_K = 10
 
 
 class DifyRoute(StrictRoute):
-    """A route whose errors have Dify's fields beside the service's."""
+    """A route that says what is missing where there is no body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
-        async def handle_with_codes(request: Request) -> Response:
-            try:
-                if "content-type" not in request.headers:
-                    raise InvalidRequest("the body is missing: send knowledge_id, query and retrieval_setting as JSON")
-                return await handle(request)
-            except (ServiceError, HTTPException) as fault:  # FastAPI wraps what reading the body raised
-                error = fault.__cause__ if isinstance(fault, HTTPException) else fault
-                if not isinstance(error, ServiceError) or error.status >= 500:
-                    raise
-                return _error_response(error, request_id(request))
+        async def handle_with_body(request: Request) -> Response:
+            if "content-type" not in request.headers:
+                raise InvalidRequest("the body is missing: send knowledge_id, query and retrieval_setting as JSON")
+            return await handle(request)
 
-        return handle_with_codes
+        return handle_with_body
 
 
-class DifyErrors:
-    """Answers requests of Dify that are refused before they reach the route."""
+class DifyRefusals:
+    """Refuses keys that are not known as Dify expects it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != PATH:
-            await self.app(scope, receive, send)
-            return
         try:
             await self.app(scope, receive, send)
-        except (Unauthorized, Forbidden, TooManyRequests) as fault:
-            refusal: ServiceError = fault
-            if isinstance(fault, Unauthorized) and bearer(scope):
-                refusal = Forbidden(str(fault), fault.reason)
-            await _error_response(refusal, scope["state"]["request_id"])(scope, receive, send)
+        except Unauthorized as fault:
+            if not _is_for_dify(scope) or not bearer(scope):
+                raise
+            raise Forbidden(str(fault), fault.reason) from fault
 
 
-def _error_response(fault: ServiceError, identifier: str) -> Response:
-    code = fault.status
-    if isinstance(fault, Unauthorized):
-        code = _BAD_AUTHORIZATION
-    elif isinstance(fault, Forbidden):
-        code = _REFUSED
-    elif isinstance(fault, NotFound):
-        code = _NO_KNOWLEDGE
-    body = {**fault.body(identifier), "error_code": code, "error_msg": str(fault)}
-    return Response(json.dumps(body), fault.status, headers=fault.headers, media_type="application/json")
+class DifyErrors:
+    """Puts Dify's fields beside the service's into every error of its path, whatever refused the request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _is_for_dify(scope):
+            await self.app(scope, receive, send)
+            return
+        refusal: Message = {}
+        parts: list[bytes] = []
+
+        async def send_with_codes(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                refusal.update(message)
+                return
+            if refusal:
+                parts.append(message.get("body", b""))
+                if message.get("more_body"):
+                    return
+                message = {"type": "http.response.body", "body": _with_codes(b"".join(parts), refusal["status"])}
+                headers = [header for header in refusal["headers"] if header[0].lower() != b"content-length"]
+                headers.append((b"content-length", str(len(message["body"])).encode()))
+                await send({**refusal, "headers": headers})
+            await send(message)
+
+        await self.app(scope, receive, send_with_codes)
+
+
+def _is_for_dify(scope: Scope) -> bool:
+    path: str = scope.get("path", "")
+    return path.rstrip("/") == PATH
+
+
+def _with_codes(body: bytes, status: int) -> bytes:
+    if not body:  # an answer to HEAD
+        return b""
+    error = json.loads(body)
+    return json.dumps({**error, "error_code": _CODES.get(status, status), "error_msg": error["message"]}).encode()
 
 
 router = APIRouter(route_class=DifyRoute, tags=["integrations"])

@@ -60,11 +60,11 @@ Status = Literal["validating", "in_progress", "finalizing", "completed", "failed
 
 
 async def _owner(caller: CallerDep) -> str | None:
-    return None if "admin" in caller.scopes and caller.limits is None else caller.key_id
+    return None if "admin" in caller.scopes and caller.limits is None else caller.owner_id
 
 
 OwnerDep = Annotated[str | None, Depends(_owner)]
-"""The key whose jobs the caller sees; None for those of all keys, which an admin key without limits sees."""
+"""The owner whose jobs the caller sees; None for those of all keys, which an admin key without limits sees."""
 
 
 class Counts(BaseModel):
@@ -119,7 +119,8 @@ async def create_job(
     """
     check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
     gzip = content_gzip(request)
-    new = NewJob(type, f"dragoman-{type}" if tag is None else tag, idempotency_key, actor.key_id)
+    tag = f"dragoman-{type}" if tag is None else tag
+    new = NewJob(type, tag, idempotency_key, actor.key_id, owner_id=actor.owner_id)
 
     def submit(parts: Iterator[bytes]) -> JobInfo:
         return runtime.jobs.submit(new, parts, gzip)
@@ -135,9 +136,9 @@ def list_jobs(
     limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to return.")] = 100,
     after: Annotated[str | None, Query(description="Id of the job after which to continue.")] = None,
 ) -> JobList:
-    """The jobs that the key made, newest first; with an admin key those of all keys."""
+    """The jobs of the key and of those that it replaced, newest first; with an admin key those of all keys."""
     jobs = runtime.jobs.all(limit + 1, after, owner)
-    if any(job.key_id != actor.key_id for job in jobs[:limit]):
+    if any(job.owner_id != actor.owner_id for job in jobs[:limit]):
         with runtime.audit.record_hourly(actor, "jobs.list", "jobs of other keys"):
             pass
     return JobList(jobs=[job_body(job) for job in jobs[:limit]], has_more=len(jobs) > limit)
@@ -191,11 +192,11 @@ def job_errors(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep)
 
 @contextmanager
 def _audit(runtime: Runtime, actor: Actor, action: str, job: JobInfo, changes: bool = False) -> Iterator[None]:
-    """Record in the audit log what a key does with a job of another key.
+    """Record in the audit log what a key does with a job of another owner.
 
     What changes nothing may be repeated at any rate, so it is recorded once an hour.
     """
-    if job.key_id == actor.key_id:
+    if job.owner_id == actor.owner_id:
         yield
         return
     record = runtime.audit.record if changes else runtime.audit.record_hourly

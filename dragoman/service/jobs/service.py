@@ -114,21 +114,21 @@ class Jobs:
         self._runner.wake()
         return self._jobs.get(upload.id)
 
-    def get(self, id: str, key_id: str | None = None) -> JobInfo:
-        """One job; with ``key_id`` only one that this key made.
+    def get(self, id: str, owner_id: str | None = None) -> JobInfo:
+        """One job; with ``owner_id`` only one of this owner.
 
         Raises:
             NotFound: there is none of this id.
         """
-        return self._jobs.get(id, key_id)
+        return self._jobs.get(id, owner_id)
 
-    def all(self, limit: int, after: str | None = None, key_id: str | None = None) -> list[JobInfo]:
-        """Jobs, the newest first, from the one that follows ``after`` on; with ``key_id`` those that this key made.
+    def all(self, limit: int, after: str | None = None, owner_id: str | None = None) -> list[JobInfo]:
+        """Jobs, the newest first, from the one that follows ``after`` on; with ``owner_id`` those of this owner.
 
         Raises:
             NotFound: there is no job ``after``.
         """
-        return self._jobs.all(limit, after, key_id)
+        return self._jobs.all(limit, after, owner_id)
 
     def cancel(self, id: str) -> JobInfo:
         """Have a job stop; what is done of it stays.
@@ -183,7 +183,7 @@ class Jobs:
 
     def _find_earlier(self, new: NewJob) -> tuple[str, str] | None:
         """The job of an idempotency key and its fingerprint; an upload that died is no job."""
-        before = and_(Job.idempotency_key == new.idempotency_key, Job.key_id == new.key_id)  # as it was once stored
+        before = and_(Job.idempotency_key == new.idempotency_key, Job.key_id == new.owner)  # as it was once stored
         with self._store.read() as session:
             job = session.scalar(select(Job).where(or_(Job.idempotency_key == stored_idempotency_key(new), before)))
         if job is None:

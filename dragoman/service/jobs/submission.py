@@ -29,7 +29,7 @@ from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
 from dragoman.store.database import Store
-from dragoman.store.jobs import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
+from dragoman.store.jobs import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, owner_of_job, pins
 from dragoman.store.line import LineRejected, parse_object
 from dragoman.store.models import Job, JobLine, now
 from dragoman.store.tables.service import Tables
@@ -46,6 +46,13 @@ class NewJob:
     """The API key that makes it."""
     training: Training | None = None
     """What a job of type ``train`` makes."""
+    owner_id: str | None = None
+    """Of the key; see :attr:`dragoman.service.access.keys.KeyInfo.owner_id`."""
+
+    @property
+    def owner(self) -> str | None:
+        """Whose job it is to be."""
+        return self.owner_id or self.key_id
 
 
 @dataclass(slots=True)
@@ -55,10 +62,10 @@ class _Batch:
 
 
 def stored_idempotency_key(new: NewJob) -> str | None:
-    """A job's idempotency key as it is stored: that of another API key is another one."""
+    """A job's idempotency key as it is stored: that of another owner is another one."""
     if new.idempotency_key is None:
         return None
-    return hashlib.sha256(f"{new.key_id or ''}\0{new.idempotency_key}".encode()).hexdigest()
+    return hashlib.sha256(f"{new.owner or ''}\0{new.idempotency_key}".encode()).hexdigest()
 
 
 class JobSubmission:
@@ -94,6 +101,7 @@ class JobSubmission:
             status=UPLOADING,
             idempotency_key=stored_idempotency_key(self._new),
             key_id=self._new.key_id,
+            owner_id=self._new.owner,
             limited=current_limits() is not None,
             expires_at=now() + timedelta(hours=self._settings.jobs.job_expire_hours),
         )
@@ -102,8 +110,8 @@ class JobSubmission:
                 there = select(func.count()).where(Job.status.in_((*UNFINISHED, UPLOADING)))
                 most = self._settings.jobs.jobs_unfinished
                 Limit(most, "jobs are unfinished").check(session.scalar(there) or 0)
-                if (key := self._new.key_id) is not None:
-                    of_key = session.scalar(there.where(Job.key_id == key)) or 0
+                if (owner := self._new.owner) is not None:
+                    of_key = session.scalar(there.where(owner_of_job() == owner)) or 0
                     Limit(max(1, most // 2), "jobs of this key are unfinished").check(of_key)
                 session.add(row)
         except IntegrityError as fault:

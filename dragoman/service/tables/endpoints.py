@@ -137,7 +137,7 @@ async def train_table(
     gzip = content_gzip(request)
     created_by = None if caller.key_id is None else caller.name
     training = Training(name=name, created_by=created_by, **parameters.model_dump())
-    new = NewJob(TRAIN, "dragoman-train", idempotency_key, caller.key_id, training)
+    new = NewJob(TRAIN, "dragoman-train", idempotency_key, caller.key_id, training, caller.owner_id)
 
     def work(parts: Iterator[bytes]) -> JobInfo:
         with record("table.train", name) as recording:

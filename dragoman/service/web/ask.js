@@ -87,7 +87,7 @@ function showJudgement(found, context) {
 }
 
 function describeLabel(label, probability) {
-  if (label === undefined) return "Nothing was read.";
+  if (probability === null) return "Nothing was read.";
   if (label === "unknown") return "Unknown: the text neither says nor denies it, or the reader is not sure.";
   return `${label === "true" ? "True" : "False"}, probability ${formatNumber(probability, 3)}.`;
 }
@@ -134,7 +134,7 @@ function describeAnswers({ query, answers, model }) {
 /** How likely it is that there is no answer, which is said first where that is likelier than not. */
 function createNoAnswer({ answers, no_answer: probability }) {
   const id = "no-answer";
-  if (probability === undefined) return createElement("p", { id }, "Nothing was read.");
+  if (probability === null) return createElement("p", { id }, "Nothing was read.");
   const told = `The probability that nothing that was read answers the question is ${formatNumber(probability, 3)}.`;
   if (answers.length > 0 && probability < 0.5) return createElement("p", { id, className: "muted" }, told);
   const notice = createNotice(answers.length > 0 ? "Probably no answer. " : "No answer. ", told);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,26 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/rerank"): {"query": "ash", "documents": ["Asche"], "tables": ["{table}"], "query_language": "en"},
     ("post", "/v1/qa"): {"question": "Wo?", "collections": ["{collection}"]},
     ("post", "/v1/read"): {"collection": "{collection}", "id": "1", "reader_language": "en"},
+    ("post", "/retrieval"): {"knowledge_id": "{collection}", "query": "Vulkan"},
+    ("post", "/integrations/openwebui/search"): {"query": "Vulkan", "count": 3},
+    ("post", "/integrations/routir/search"): {"service": "{collection}", "query": "Vulkan"},
 }
 """``/v1/reason`` has no body here, as its model takes seconds to load; it searches as ``/v1/qa`` does."""
 QUERIES = {
     "/v1/lookup": "?term=ash&source=en&target=de",
     "/v1/suggest": "?q=vul&language=de&collections={collection}",
     "/v1/tables/{name}": "?source=en&target=de",
+    "/integrations/openwebui/search": "?collection={collection}",
+    "/integrations/pyserini/v1/{index}/search": "?query=Vulkan",
 }
+TOOLS: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"query": "Vulkan", "collections": ["{collection}"]}),
+    ("search", {"query": "Vulkan", "collections": ["{alias}"]}),
+    ("fetch", {"id": "{collection}/1"}),
+    ("fetch", {"id": "{alias}/1"}),
+    ("answer", {"question": "Wo?", "collections": ["{collection}"]}),
+    ("add_term", {"table": "{table}", "source": "sea", "target": "Meer"}),
+]
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,15 @@ def filled(template: Any, names: dict[str, str]) -> Any:
 
 def address_of(path: str, names: dict[str, str]) -> str:
     kind = "table" if path.startswith("/v1/tables") else "collection"
-    places = {"name": names[kind], "alias": names["alias"], "version": "1", "other": "1", "id": "1", "term": "ash"}
+    places = {
+        "name": names[kind],
+        "index": names[kind],
+        "alias": names["alias"],
+        "version": "1",
+        "other": "1",
+        "id": "1",
+        "term": "ash",
+    }
     filled_path: str = filled(path + QUERIES.get(path, ""), names)
     for place, value in places.items():
         filled_path = filled_path.replace("{" + place + "}", value)
@@ -155,6 +177,35 @@ def test_what_a_limited_key_may_not_see_is_not_there_at_any_address(service: Ser
 
 def _message(text: str) -> str:
     return str(json.loads(text)["message"]) if text.startswith("{") else text
+
+
+def test_other_wires_find_what_a_limited_key_may_see_and_no_more(service: Service, limited: str) -> None:
+    def call(tool: str, arguments: dict[str, Any]) -> Any:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        headers = {"accept": "application/json, text/event-stream"}
+        response = service.ask(limited, "POST", "/mcp", json=asked, headers=headers)
+        assert response.status_code == 200, response.text
+        result = response.json()["result"]
+        (item,) = result["content"]
+        text: str = item["text"]
+        for name in (*HIDDEN.values(), *ABSENT.values()):
+            text = text.replace(name, "NAME")
+        assert SECRET not in text.lower()
+        return result["isError"], text
+
+    for tool, arguments in TOOLS:
+        (fails, hidden), (_, absent) = (call(tool, filled(arguments, names)) for names in (HIDDEN, ABSENT))
+        assert fails and hidden == absent, (tool, hidden, absent)
+    for query in ("Vulkan", SECRET):
+        _, text = call("search", {"query": query})
+        assert [result["id"] for result in json.loads(text)["results"]] == ["mine/1"] * (query != SECRET)
+        body = {"query": query, "count": 5}
+        answers = service.ask(limited, "POST", "/integrations/openwebui/search", json=body).json()
+        assert SECRET not in json.dumps(answers).lower() and bool(answers) == (query != SECRET)
+    _, text = call("look_up_term", {"term": "ash", "source": "en", "target": "de"})
+    assert [table["name"] for table in json.loads(text)["tables"]] == ["my-table"]
+    listed = service.ask(limited, "GET", "/integrations/routir/avail").json()["search"]
+    assert listed == ["mine", "my-alias"]
 
 
 def test_a_limited_key_finds_what_it_may(service: Service, limited: str) -> None:
@@ -260,6 +311,33 @@ def test_jobs_keep_the_limits_of_a_key_that_was_revoked(service: Service) -> Non
     assert SECRET not in json.dumps(result).lower()
     assert error["custom_id"] == "hidden"
     assert error["error"]["status"] == 404
+
+
+def test_a_key_that_replaces_another_sees_its_jobs(service: Service) -> None:
+    """Whichever of the two made them, and however often keys are replaced; no other key with the same scopes does."""
+    keys = service.client.app.state.runtime.keys
+    first, other = service.make_key(["jobs"]), service.make_key(["jobs"])
+    line = json.dumps({"custom_id": "1", "query": "ash", "documents": ["Asche"]})
+    names = {"content": line, "headers": {**NDJSON, "Idempotency-Key": "same"}}
+
+    def submit(key: str, type: str = "rerank") -> str:
+        made = service.ask(key, "POST", f"/v1/jobs?type={type}", **{**names, "headers": dict(names["headers"])})
+        id: str = made.json()["id"]
+        return id
+
+    id = submit(first)
+    _, second = keys.rotate(first.split("_")[1], timedelta(hours=1))
+    _, third = keys.rotate(second.split("_")[1], timedelta(hours=1))
+    assert submit(third) == id != submit(other)
+    names["headers"] = NDJSON
+    made = [id, submit(first), submit(third)]
+    for key in (first, second, third):
+        assert {job["id"] for job in service.ask(key, "GET", "/v1/jobs").json()["jobs"]} == set(made)
+        assert service.ask(key, "GET", f"/v1/jobs/{made[-1]}").status_code == 200
+    assert service.ask(other, "GET", f"/v1/jobs/{id}").status_code == 404
+    assert service.ask(other, "GET", f"/v1/jobs?after={id}").status_code == 404
+    finished(service.client, id)
+    assert service.ask(third, "DELETE", f"/v1/jobs/{id}").status_code == 204
 
 
 def test_jobs_keep_the_limits_of_their_keys_after_a_restart(tmp_path: Path) -> None:

@@ -119,6 +119,29 @@ def test_dify_reads_errors_of_its_own_form(served: Keyed) -> None:
     )
 
 
+def test_dify_reads_what_was_refused_before_the_route(served: Keyed) -> None:
+    url = f"{served.server.url.rstrip('/')}/retrieval"
+
+    def post(key: str, **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key}", **more.pop("headers", {})}
+        return httpx.request(more.pop("method", "POST"), url, headers=headers, **more)
+
+    body = {"knowledge_id": "news", "query": "volcano"}
+    made = {"scopes": ["search"], "requests_per_second": 0.001, "burst": 1}
+    rare = served.admin.post("/v1/keys", json=made).json()["key"]
+    assert post(rare, json=body).status_code == 200
+    limited = post(rare, json=body)
+    check_dify_error(limited, 429, 429, "too many requests")
+    assert int(limited.headers["retry-after"]) > 0
+    jobs = served.admin.post("/v1/keys", json={"scopes": ["jobs"]}).json()["key"]
+    check_dify_error(post(jobs, json=body), 403, 1002, "needs the scope search")
+    key = served.search_key
+    check_dify_error(post(key, method="GET"), 405, 405, "GET is not possible here")
+    check_dify_error(post(key, content=b"x", headers={"content-type": "text/plain"}), 415, 415, "")
+    check_dify_error(post(key, json=body | {"knowledge_id": "absent"}), 404, 2001, "absent")
+    assert post(key, method="HEAD").status_code == 405
+
+
 def test_ragflow_sends_the_same_form(served: Keyed) -> None:
     body = {"knowledge_id": "news", "query": "volcano", "use_kg": False, "retrieval_setting": {"top_k": 1000}}
     response = served.search.post("/retrieval", json=body | {"later": 1})

@@ -249,13 +249,17 @@ def test_it_is_told_by_what_questions_are_answered(reading: Server) -> None:
 
 
 def test_a_reader_that_cannot_be_loaded_leaves_the_passages_and_fails_jobs(tmp_path: Path) -> None:
-    with server(tmp_path / "data", reader=tmp_path / "missing", job_retry_seconds=1) as running:
+    missing = tmp_path / "missing"
+    with server(tmp_path / "data", reader=missing, statement_reader=missing, job_retry_seconds=1) as running:
         write_documents(running)
         found = answered(running, question="Wo fliegt die Biene?", collections=["de"])
         assert next(one["id"] for one in found["passages"]) == "b"
         assert "qa" in [one["stage"] for one in found["degraded"]]
-        assert found["answers"] == [] and "no_answer" not in found
+        assert found["answers"] == [] and found["no_answer"] is None and found["found"] is None
         assert ask(running, question="wo", context="da").status_code == 503
+        judged = answered(running, statement="Die Biene fliegt.", collections=["de"])
+        assert (judged["label"], judged["probability"]) == ("unknown", None) and judged["passages"]
+        assert "qa" in [one["stage"] for one in judged["degraded"]]
         line = {"custom_id": "q", "question": "Wo fliegt die Biene?", "collections": ["de"]}
         id = submit(running.client, [line], "qa")
         assert finished(running.client, id)["counts"] == {"total": 1, "completed": 0, "failed": 1}

@@ -101,9 +101,10 @@ def test_a_statement_is_judged_by_what_search_finds(judging: Server) -> None:
         assert evidence["document"]["collection"] == "de"
 
 
-def test_where_nothing_is_found_there_is_no_label(judging: Server) -> None:
+def test_where_nothing_is_found_the_label_is_unknown(judging: Server) -> None:
     found = answered(judging, statement="xyzzy", collections=["de"], question_language="en")
-    assert found["passages"] == [] and not {"label", "probability", "evidence"} & set(found)
+    assert found["passages"] == [] and "evidence" not in found
+    assert (found["label"], found["probability"]) == ("unknown", None)
 
 
 def test_a_job_judges_as_the_endpoint(judging: Server) -> None:
