@@ -52,3 +52,17 @@ def test_a_readme_names_what_there_is(framework: str) -> None:
         imported, _, names = line.removeprefix("from ").partition(" import ")
         assert re.search(rf"^from {re.escape(imported)} import ", tests, re.MULTILINE), f"no test imports {imported}"
         assert all(name in tests for name in names.split(", "))
+
+
+def test_each_snippet_has_a_title_of_its_own_by_which_its_environment_is_chosen() -> None:
+    snippets = [
+        block.text
+        for block in blocks(ROOT / "docs" / "integrations.md")
+        if "needs an environment of its own" in block.not_run
+    ]
+    titles = [snippet.partition("\n")[0] for snippet in snippets]
+    assert len(set(titles)) == len(titles) and all(title.startswith("# ") for title in titles)
+    for framework in FRAMEWORKS:
+        assert any(title.startswith(f"# {framework}, ") for title in titles)
+    for snippet in snippets:
+        compile(snippet, "integrations.md", "exec")
