@@ -12,7 +12,7 @@ from tests.docs.sentences import sentences
 LONGEST = 30
 """Words that a sentence may have."""
 _CARDS = [*(ROOT / "dragoman").rglob("README.md"), *(ROOT / "dragoman_lab").rglob("README.md")]
-_OTHERS = [ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
+_OTHERS = [ROOT / "CHANGELOG.md", ROOT / "SECURITY.md", *(ROOT / "clients").glob("*/README.md")]
 
 
 @pytest.mark.parametrize("page", sorted({*PAGES, *_CARDS, *_OTHERS}), ids=page_name)

@@ -1,0 +1,34 @@
+"""The package for LangChain with a key; `make integrations` runs its own tests, and the other packages."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.integrations.conftest import Keyed
+
+pytestmark = pytest.mark.slow
+PACKAGE = Path(__file__).parents[3] / "clients" / "langchain"
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(PACKAGE))
+    return pytest.importorskip("langchain_dragoman")
+
+
+def test_langchain_retrieves_and_reranks_with_a_key(served: Keyed, package: Any) -> None:
+    connection = {"url": served.server.url, "api_key": served.search_key}
+    retriever = package.DragomanRetriever(collections=["news"], filter={"year": 2020}, **connection)
+    (document,) = retriever.invoke("volcano ash")
+    assert (document.id, document.page_content) == ("news/vulkan", "Der Vulkan spuckte Asche.")
+    assert document.metadata["topic"] == "nature" and document.metadata["highlights"]
+    documents = asyncio.run(retriever.ainvoke("volcano ash", filter=None, k=3))
+    reranker = package.DragomanReranker(top_n=1, **connection)
+    assert reranker.compress_documents(documents, "volcano ash")[0].metadata["relevance_score"] > 0
+    with pytest.raises(package.DragomanError, match="401") as refusal:
+        package.DragomanRetriever(url=served.server.url).invoke("volcano")
+    assert refusal.value.status == 401
