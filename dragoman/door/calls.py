@@ -176,6 +176,8 @@ class CollectionSearchOptions(TypedDict, total=False):
     translate_snippets: bool
     snippets: Mapping[str, int]
     query_id: str
+    offsets: Literal["codepoint", "utf16"]
+    """What offsets are counted in; Python's strings, by which they are sliced, have code points."""
 
 
 class SearchOptions(CollectionSearchOptions, total=False):
@@ -190,6 +192,7 @@ class ReadOptions(TypedDict, total=False):
     query: str
     query_language: str
     tables: Sequence[str]
+    offsets: Literal["codepoint", "utf16"]
 
 
 class RankOptions(TypedDict, total=False):

@@ -23,7 +23,7 @@ from dragoman.engine.core.errors import ERRORS, Conflict, InvalidRequest, Unavai
 from dragoman.engine.core.json import parse
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.models.queue.abandoned import finish_computing
-from dragoman.engine.models.tagging import Tagging, check_texts, tagger_model, tagger_place
+from dragoman.engine.models.tagging import Tagging, check_texts, count_in_utf16, tagger_model, tagger_place
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
@@ -222,12 +222,15 @@ class Embedded:
         underway = translations.begin(body.all, body.source, body.target)
         _wait([future for text in underway for future in text.futures if future is not None], until)
         translated, degraded = self._library.checked_translations.finish(underway, body.source, body.target)
-        return as_answer(translated, underway, info, body.source, degraded)
+        return as_answer(translated, underway, info, body, degraded)
 
     def _check_translation(self, call: Call[Any]) -> Any:
         body = self._body(CheckRequest, call)
         self._library.translations.check([body.text, body.translation])
-        return fields_of(self._library.checking.check_text(body.text, body.translation, body.source, body.target))
+        checked = self._library.checking.check_text(
+            body.text, body.translation, body.source, body.target, offsets=body.offsets
+        )
+        return fields_of(checked)
 
     def _tag(self, call: Call[Any]) -> Any:
         body, until = self._body(TagRequest, call), self._until()
@@ -236,7 +239,10 @@ class Embedded:
         self._model(tagger_model(body.task), until)
         underway = Tagging(self._library.models.worker, body.task, body.texts)
         _wait(underway.futures, until)
-        return {"results": [[asdict(tag) for tag in tags] for tags in underway.results()]}
+        results = underway.results()
+        if body.offsets == "utf16":
+            results = count_in_utf16(body.texts, results)
+        return {"results": [[asdict(tag) for tag in tags] for tags in results]}
 
     def _until(self) -> float:
         return time.monotonic() + self._library.settings.worker.worker_seconds
