@@ -19,6 +19,7 @@ from tests.support.errorbody import check_error
 from tests.support.offsets import check_counted
 from tests.support.serving import Server, server, wait_for
 from tests.support.small_batches import SMALL_BATCHES
+from tests.support.typescript import run_tests
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +86,10 @@ def test_a_streamed_answer_comes_in_pieces_and_then_whole(reasoning: Server) -> 
     assert last == "answer" and said(response) == said(whole) and response["usage"] == whole["usage"]
     assert pieces and all(name == "text" for name, _ in pieces)
     assert split_answer("".join(piece["text"] for _, piece in pieces)) == said(whole)
+
+
+def test_the_typescript_client_streams_an_answer(reasoning: Server) -> None:
+    run_tests("reason", reasoning.url)
 
 
 def test_documents_are_quoted_and_named(reasoning: Server) -> None:
