@@ -140,7 +140,7 @@ class Database:
     def read(self, collection: str, id: str, reader_language: str, **options: Unpack[ReadOptions]) -> ReadDocument:
         """A whole document with all matches of a ``query``, sentences, and glosses in the reader's language.
 
-        ``options``: ``query``, ``query_language``, ``tables``, ``offsets``, as in ``POST /v1/read``.
+        ``options``: ``query``, ``query_language``, ``tables``, as in ``POST /v1/read``.
         """
         return self.send(calls.read_document(collection, id, reader_language, options))
 

@@ -23,7 +23,7 @@ from dragoman.engine.core.errors import ERRORS, Conflict, InvalidRequest, Unavai
 from dragoman.engine.core.json import parse
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.models.queue.abandoned import finish_computing
-from dragoman.engine.models.tagging import Tagging, check_texts, count_in_utf16, tagger_model, tagger_place
+from dragoman.engine.models.tagging import Tagging, check_texts, tagger_model, tagger_place
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
@@ -227,10 +227,7 @@ class Embedded:
     def _check_translation(self, call: Call[Any]) -> Any:
         body = self._body(CheckRequest, call)
         self._library.translations.check([body.text, body.translation])
-        checked = self._library.checking.check_text(
-            body.text, body.translation, body.source, body.target, offsets=body.offsets
-        )
-        return fields_of(checked)
+        return fields_of(self._library.checking.check_text(body.text, body.translation, body.source, body.target))
 
     def _tag(self, call: Call[Any]) -> Any:
         body, until = self._body(TagRequest, call), self._until()
@@ -239,10 +236,7 @@ class Embedded:
         self._model(tagger_model(body.task), until)
         underway = Tagging(self._library.models.worker, body.task, body.texts)
         _wait(underway.futures, until)
-        results = underway.results()
-        if body.offsets == "utf16":
-            results = count_in_utf16(body.texts, results)
-        return {"results": [[asdict(tag) for tag in tags] for tags in results]}
+        return {"results": [[asdict(tag) for tag in tags] for tags in underway.results()]}
 
     def _until(self) -> float:
         return time.monotonic() + self._library.settings.worker.worker_seconds
