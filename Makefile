@@ -2,19 +2,21 @@
 # make test   install what developing needs as well and run the tests
 # make demo TORCH_INDEX=URL   the same, with torch from another index, such as PyTorch's own of CPU builds
 # make integrations   run docs/integrations.md with the real clients, which it installs into .integrations
-# make lint   ruff, mypy and the import contracts, and deno for the web page
+# make lint   ruff, mypy and the import contracts, and deno for the web page and the TypeScript client
 # make wheel  build the package with the Lucene classes in it into dist/
 # make classes   compile the Java sources into the jar that is committed; needs a JDK
+# make types   write the types of the TypeScript client, which are committed, by the service's OpenAPI document
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+DENO := "$(CURDIR)/$(BIN)/deno"
 RUNNING := $(VENV)/.installed
 DEVELOPING := $(VENV)/.installed-dev
 INSTALL := $(BIN)/python scripts/install.py $(if $(TORCH_INDEX),--torch-index "$(TORCH_INDEX)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser-test integrations lint format wheel classes clean
+.PHONY: help setup demo test browser-test integrations lint format wheel classes types clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -60,17 +62,22 @@ lint: $(DEVELOPING)
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
 	$(BIN)/deno lint && $(BIN)/deno check dragoman/service/web/*.js && $(BIN)/deno fmt --check
+	cd clients/typescript && $(DENO) lint && $(DENO) check src/*.ts tests/*.ts && $(DENO) fmt --check
 
 format: $(DEVELOPING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/deno fmt
+	cd clients/typescript && $(DENO) fmt
 
 wheel: $(RUNNING)
 	@$(BIN)/python scripts/build_wheel.py
 
 classes: $(RUNNING)
 	$(BIN)/python scripts/java_classes.py
+
+types: $(DEVELOPING)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/typescript_types.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -212,19 +212,32 @@ def search_in(collection: str, query: str, options: Mapping[str, Any]) -> Call[S
     return search(query, {"collections": [collection], **options})
 
 
+def _check_offsets(options: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        InvalidRequest: other offsets are asked for than those of Python's strings, by which records are read and shown.
+    """
+    if options.get("offsets", "codepoint") != "codepoint":
+        raise InvalidRequest("offsets: these records are in code points, as Python's strings; ask the service by HTTP")
+
+
 def search(query: str, options: Mapping[str, Any]) -> Call[SearchResults]:
+    _check_offsets(options)
     return Call("search", fields={"query": query, **options}, read=lambda answer: read(SearchResults, answer))
 
 
 def ask(question: str, options: Mapping[str, Any]) -> Call[Answers]:
+    _check_offsets(options)
     return Call("ask", fields={"question": question, **options}, read=lambda answer: read(Answers, answer))
 
 
 def judge(statement: str, options: Mapping[str, Any]) -> Call[Judgement]:
+    _check_offsets(options)
     return Call("ask", fields={"statement": statement, **options}, read=lambda answer: read(Judgement, answer))
 
 
 def read_document(collection: str, id: str, reader_language: str, options: Mapping[str, Any]) -> Call[ReadDocument]:
+    _check_offsets(options)
     fields = {"collection": collection, "id": id, "reader_language": reader_language, **options}
     return Call("read", fields=fields, read=lambda answer: read(ReadDocument, answer))
 

@@ -222,7 +222,7 @@ class Embedded:
         underway = translations.begin(body.all, body.source, body.target)
         _wait([future for text in underway for future in text.futures if future is not None], until)
         translated, degraded = self._library.checked_translations.finish(underway, body.source, body.target)
-        return as_answer(translated, underway, info, body.source, degraded)
+        return as_answer(translated, underway, info, body, degraded)
 
     def _check_translation(self, call: Call[Any]) -> Any:
         body = self._body(CheckRequest, call)

@@ -21,6 +21,7 @@ from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.json import check_text
 from dragoman.engine.core.limits import NAMES, READER_LANGUAGES
 from dragoman.lexicon.text.languages import check_language
+from dragoman.lexicon.text.offsets import Unit
 
 _CODE_CHARS = 100
 _LISTED, _NAME_CHARS = 20, 100
@@ -91,6 +92,13 @@ AtFirstFault = Field(fail_fast=True)
 """For every list that a caller sends: its validation ends at the first element that is wrong."""
 ReaderLanguages = Annotated[list[LanguageCode], Field(min_length=1, max_length=READER_LANGUAGES), AtFirstFault]
 
+Offsets = Annotated[
+    Unit,
+    Field(
+        description="What offsets in the answer are counted in: `codepoint`, as strings of Python are, or `utf16`"
+        " code units, as those of JavaScript, Java and C# are."
+    ),
+]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=NAMES), AtFirstFault]
 

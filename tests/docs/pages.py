@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "dragoman_lab" / "README.md"]
 
-LANGUAGES = {"sh", "python", "json", "text", "mermaid"}
+LANGUAGES = {"sh", "python", "ts", "json", "text", "mermaid"}
 REASONS = {
     "installs packages",
     "serves until stopped",

@@ -86,6 +86,8 @@ def test_a_document_is_read_and_a_term_looked_up_in_all_tables(db: Database) -> 
     assert [(sentence.field, sentence.start, sentence.end) for sentence in document.sentences] == [
         ("title", 0, 6), ("text", 0, 38),
     ]  # fmt: skip
+    with pytest.raises(InvalidRequest, match="offsets: these records are in code points"):
+        db.search("dog", offsets="utf16")  # type: ignore[call-arg]
     found = db.lookup("dog", "en", "de")
     (table,) = (table for table in found.tables if table.name == "mine")
     assert (table.version, table.active, {word.term for word in table.translations}) == (1, True, {"Hund", "Köter"})

@@ -25,6 +25,7 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
 from dragoman.indexes.analysis.common_words import common_words
 from dragoman.indexes.analysis.transliteration import romanise
+from dragoman.lexicon.text.offsets import Unit, Utf16
 from dragoman.lexicon.text.tokens import Analysis
 
 T = TypeVar("T")
@@ -72,7 +73,13 @@ class Checking:
         return self._with_encoder(check, source, target, snapshot, cancelled)
 
     def check_text(
-        self, text: str, translation: str, source: str, target: str, cancelled: Cancelled | None = None
+        self,
+        text: str,
+        translation: str,
+        source: str,
+        target: str,
+        cancelled: Cancelled | None = None,
+        offsets: Unit = "codepoint",
     ) -> CheckResponse:
         """The check of a whole text, whose sentences are aligned first.
 
@@ -100,6 +107,9 @@ class Checking:
             ]
 
         sentences, degraded = self._with_encoder(check, source, target, None, cancelled)
+        if offsets == "utf16":
+            Utf16(text).count(sentence.source for sentence in sentences)
+            Utf16(translation).count(sentence.translation for sentence in sentences)
         return CheckResponse(
             status=max((sentence.status for sentence in sentences), key=_WORST.__getitem__, default="ok"),
             reasons=[reason for sentence in sentences for reason in sentence.reasons],

@@ -12,7 +12,7 @@ from dragoman.engine.core.answer import Answer, Degraded
 
 @dataclass(slots=True, kw_only=True)
 class Place(Answer):
-    """A part of a text, in code points."""
+    """A part of a text, in code points, or as the request's ``offsets`` says."""
 
     start: int
     end: int

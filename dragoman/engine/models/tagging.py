@@ -10,9 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from dragoman.deadline import check_each
 from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
 from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
 from dragoman.engine.settings import Settings
+from dragoman.lexicon.text.offsets import Utf16
 from dragoman.lexicon.text.passages import passages
 from dragoman.tagging.shipped import find_shipped
 
@@ -139,6 +141,14 @@ def load_tagger(settings: Settings, task: TaggerTask, shared: Callable[[str], tu
 
     encoder = str(read_json(place / CONFIG).get("encoder"))
     return tagger.load_tagger(place, shared(encoder)[0], settings.models.device or "cpu")
+
+
+def count_in_utf16(texts: Sequence[str], results: Sequence[Sequence[Tag]]) -> list[list[Tag]]:
+    """The tags of each text with their places counted in code units."""
+    return [
+        [replace(tag, start=counted.of(tag.start), end=counted.of(tag.end)) for tag in check_each(text_tags, 100)]
+        for counted, text_tags in zip(map(Utf16, texts), results, strict=True)
+    ]
 
 
 def tags(tagger: Tagger, texts: Sequence[str]) -> list[list[Tag] | Exception]:

@@ -19,6 +19,7 @@ from dragoman.engine.models.readers import ReaderInfo, reader_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.answer_translations import add_translations
 from dragoman.engine.qa.answers import Answers
+from dragoman.engine.qa.offsets import count_in_utf16
 from dragoman.engine.qa.request import QaQuery
 from dragoman.engine.qa.response import AnswerDocument, QaResponse, StatementResponse
 from dragoman.engine.qa.statements import Statements
@@ -113,6 +114,7 @@ class QuestionAnswering:
             method=method,
             top_k=min(self._settings.qa.qa_passages, self._settings.search.top_k_max),
             gloss=bool(request.gloss),
+            offsets=request.offsets,
         )
 
     def _of_context(
@@ -145,6 +147,8 @@ class QuestionAnswering:
         degraded += self._translate(request, response, language, of_context, snapshot, cancelled)
         if isinstance(response, QaResponse):
             response.judge_answers()
+        if request.offsets == "utf16":
+            count_in_utf16(response, [text])
         self._metrics.count_degraded(degraded)
         return response
 
@@ -169,6 +173,7 @@ class QuestionAnswering:
             truncated=retrieval.truncated,
         )
         started = time.perf_counter()
+        texts: list[SourceText] = []
         try:
             reader = work.reader(cancelled)
             response.model = reader.name
@@ -195,6 +200,8 @@ class QuestionAnswering:
                 raise
             logger.error("reading failed", exc_info=fault)
             self._note_failure(response, InternalError("the reader failed"))
+        if request.offsets == "utf16":
+            count_in_utf16(response, texts)
         self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
 

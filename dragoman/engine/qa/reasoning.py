@@ -23,6 +23,7 @@ from dragoman.engine.query.response import QueryRead
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.service import Search
+from dragoman.engine.search.shown.offsets import count_in_utf16
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.layalign.reach import reach
 
@@ -134,7 +135,10 @@ class Reasoning:
             truncated=retrieval.truncated,
             **common,
         )
-        return response, self._quote(retrieval.documents, response)
+        quoted = self._quote(retrieval.documents, response)
+        if request.offsets == "utf16":
+            count_in_utf16(retrieval)  # now that the snippets are quoted by their places in code points
+        return response, quoted
 
     def _question_language(self, request: ReasonQuery, reasoner: ReasonerInfo, degraded: list[Degraded]) -> Detection:
         """The question's language: given, or one that the bridge learned or a neighbour of these; a guess is reported.

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dragoman.lexicon.text.offsets import Unit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QaQuery:
@@ -23,6 +25,7 @@ class QaQuery:
     """None: answers in another language than the question have glosses, where tables have their words."""
     translate: bool = False
     """Whether the sentences of answers are translated into the question's language."""
+    offsets: Unit = "codepoint"
 
     @property
     def asked(self) -> str:
@@ -42,3 +45,4 @@ class ReasonQuery:
     """None: the service's limit."""
     temperature: float = 0.0
     """0 takes the likeliest token; else tokens are drawn."""
+    offsets: Unit = "codepoint"

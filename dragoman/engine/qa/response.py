@@ -27,7 +27,10 @@ class AnswerDocument(Answer):
 
 @dataclass(slots=True, kw_only=True)
 class QaAnswer(Answer):
-    """An answer: ``text`` is ``[start:end]`` of the context, or of the document's text, in code points."""
+    """An answer: ``text`` is ``[start:end]`` of the context, or of the document's text.
+
+    Offsets are code points unless the request's ``offsets`` says UTF-16 code units.
+    """
 
     text: str
     start: int
@@ -38,7 +41,7 @@ class QaAnswer(Answer):
     sentence: str
     """The sentence that holds it; several if it does not lie within one."""
     sentence_start: int
-    """Where the sentence begins in the same text, in code points."""
+    """Where the sentence begins in the same text."""
     document: AnswerDocument | None = field(default_factory=left_out)
     """Only where documents were searched for."""
     gloss: list[Gloss] | None = field(default_factory=left_out)

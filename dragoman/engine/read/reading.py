@@ -33,6 +33,7 @@ from dragoman.engine.search.shown.hits import meaning_highlights
 from dragoman.engine.search.shown.places import Work
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+from dragoman.lexicon.text.offsets import Utf16
 from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import Analysis, Token
 
@@ -152,6 +153,8 @@ class Reading:
         if request.query is not None:
             evidence = self._match(request, request.query, document, snapshot, response, cancelled)
         self._add_words(response, document, evidence, self._glosses(request, document, snapshot, response), room)
+        if request.offsets == "utf16":
+            _count_in_utf16(response)
         self._metrics.count_degraded(response.degraded)
         return response
 
@@ -273,6 +276,14 @@ class Reading:
         for start in check_each(range(0, len(text), _PART)):
             excerpt = excerpt_of(document, max(0, start - _MARGIN), start + _PART + _MARGIN)
             yield Part("text", excerpt.text, excerpt.start, excerpt.tokens, start, start + _PART)
+
+
+def _count_in_utf16(response: ReadResponse) -> None:
+    """Count all offsets in code units; once, when the response is complete."""
+    fields = {"title": Utf16(response.document.title or ""), "text": Utf16(response.document.text)}
+    for spans in (response.highlights, response.gloss, response.sentences):
+        for field, counted in fields.items():
+            counted.count(span for span in spans if span.field == field)
 
 
 def _evidence(query: str, document: RankedDocument, retrieval: Retrieval) -> Evidence | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dragoman.lexicon.text.offsets import Unit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadQuery:
@@ -16,3 +18,4 @@ class ReadQuery:
     query: str | None = None
     query_language: str | None = None
     tables: Sequence[str] | None = None
+    offsets: Unit = "codepoint"

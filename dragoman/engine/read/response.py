@@ -61,7 +61,7 @@ class Sentence(Answer):
 
 @dataclass(slots=True, kw_only=True)
 class ReadResponse(Answer):
-    """A document for a reader. Offsets are code points of the title or the text."""
+    """A document for a reader. Offsets are code points of the title or the text, or as the request says."""
 
     request_id: str
     document: ReadDocument

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dragoman.lexicon.text.offsets import Unit
+
 SNIPPET_LENGTH = 400
 """The longest snippet where a request does not say, in code points."""
 
@@ -75,3 +77,5 @@ class SearchQuery:
     """Whether hits have their attention; only where they are explained."""
     translate_snippets: bool = False
     snippets: SnippetOptions = SnippetOptions()
+    offsets: Unit = "codepoint"
+    """What the offsets of hits are counted in."""

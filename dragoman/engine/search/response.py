@@ -18,7 +18,10 @@ MatchKind = Literal["table", "identical", "sound", "spelling", "meaning"]
 
 @dataclass(slots=True, kw_only=True)
 class Highlight(Answer):
-    """A part of a document that matched: ``document[field][start:end]``, in code points of that field."""
+    """A part of a document that matched: ``document[field][start:end]``, in code points of that field.
+
+    All offsets of an answer are in code points unless the request's ``offsets`` says UTF-16 code units.
+    """
 
     field: TextField
     start: int

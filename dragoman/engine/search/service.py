@@ -46,6 +46,7 @@ from dragoman.engine.search.search_ranking import SearchRanking
 from dragoman.engine.search.shown.attention import add_attention
 from dragoman.engine.search.shown.glosses import Glosses, without_glosses
 from dragoman.engine.search.shown.hits import add_hits
+from dragoman.engine.search.shown.offsets import count_in_utf16
 from dragoman.engine.search.shown.snippet_translations import add_translations, withholds
 from dragoman.engine.search.suggestions import other_readings
 from dragoman.engine.settings import Settings
@@ -162,6 +163,8 @@ class Search:
                 self._metrics.count_degraded(retrieval.degraded[before:])
             if retrieval.request.translate_snippets:
                 self._translate_snippets(retrieval)
+            if retrieval.request.offsets == "utf16":
+                count_in_utf16(retrieval)
             retrieval.truncated += retrieval.room.messages()
         return retrieval
 

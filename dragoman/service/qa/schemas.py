@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from dragoman.engine.core.limits import QUERY_CHARS, TEXT_CHARS
 from dragoman.engine.qa.request import QaQuery
-from dragoman.store.validation import Body, FilterObject, LanguageCode, Names, NotBlank, ReaderLanguages
+from dragoman.store.validation import Body, FilterObject, LanguageCode, Names, NotBlank, Offsets, ReaderLanguages
 
 
 class QaRequest(Body):
@@ -66,6 +66,7 @@ class QaRequest(Body):
         description="Whether to add to answers their sentences in the question's language, each of them checked; not"
         " for statements.",
     )
+    offsets: Offsets = "codepoint"
 
     @property
     def asked(self) -> str:

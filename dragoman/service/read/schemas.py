@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.core.names import ID_CHARS
 from dragoman.engine.read.request import ReadQuery
-from dragoman.store.validation import Body, LanguageCode, Name, Names, NotBlank, Text
+from dragoman.store.validation import Body, LanguageCode, Name, Names, NotBlank, Offsets, Text
 
 
 class ReadRequest(Body):
@@ -35,6 +35,7 @@ class ReadRequest(Body):
         description="Translation tables to use: `name` for the active version, `name@3` for any that is there. All"
         " active ones when left out.",
     )
+    offsets: Offsets = "codepoint"
 
     @model_validator(mode="after")
     def _check_query_language(self) -> Self:

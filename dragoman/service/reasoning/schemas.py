@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 
 from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.engine.qa.request import ReasonQuery
-from dragoman.store.validation import Body, FilterObject, LanguageCode, Names, NotBlank
+from dragoman.store.validation import Body, FilterObject, LanguageCode, Names, NotBlank, Offsets
 
 
 class ReasonRequest(Body):
@@ -36,6 +36,7 @@ class ReasonRequest(Body):
     temperature: StrictFloat = Field(
         default=0.0, ge=0, le=2, allow_inf_nan=False, description="0 takes the likeliest token; else tokens are drawn."
     )
+    offsets: Offsets = "codepoint"
     stream: StrictBool = Field(default=False, description="Whether to answer by server-sent events.")
 
     @model_validator(mode="after")

@@ -29,6 +29,7 @@ from dragoman.store.validation import (
     Name,
     Names,
     NotBlank,
+    Offsets,
     ReaderLanguages,
     Text,
 )
@@ -236,6 +237,7 @@ class SearchRequest(_Request):
         description="How many snippets hits have, and how long they are; one of at most 400 characters when left out.",
         examples=[{"count": 3, "length": 200}],
     )
+    offsets: Offsets = "codepoint"
     query_id: Text | None = Field(
         default=None,
         min_length=1,

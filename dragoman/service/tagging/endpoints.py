@@ -10,7 +10,14 @@ from fastapi import APIRouter, Request
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.turns import on_behalf_of
-from dragoman.engine.models.tagging import TaggerTask, Tagging, check_texts, tagger_model, tagger_place
+from dragoman.engine.models.tagging import (
+    TaggerTask,
+    Tagging,
+    check_texts,
+    count_in_utf16,
+    tagger_model,
+    tagger_place,
+)
 from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
@@ -50,10 +57,13 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
     with on_behalf_of(caller_of(request)):
         underway = Tagging(runtime.models.worker, body.task, body.texts)
     await wait_for_futures(underway.futures, request, until)
+    results = underway.results()
+    if body.offsets == "utf16":
+        results = count_in_utf16(body.texts, results)
     degraded = _note_unlearned(body.language, info.languages, info.name)
     note_degraded(request, degraded)
     return TagResponse(
-        results=[[Tagged(**asdict(tag)) for tag in tags] for tags in underway.results()],
+        results=[[Tagged(**asdict(tag)) for tag in tags] for tags in results],
         model=info.name,
         degraded=degraded or None,
     )

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.limits import TEXT_CHARS, TEXTS
-from dragoman.store.validation import AtFirstFault, Body, LanguageCode, Text
+from dragoman.store.validation import AtFirstFault, Body, LanguageCode, Offsets, Text
 
 Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
 Texts = Annotated[list[Passage], Field(min_length=1, max_length=TEXTS), AtFirstFault]
@@ -28,14 +28,15 @@ class TagRequest(Body):
     task: Literal["ner", "pos"] = Field(
         description="ner: names of persons, places and organisations, and others; pos: the part of speech of each word."
     )
+    offsets: Offsets = "codepoint"
 
 
 class Tagged(BaseModel):
     """A part of a text with its label."""
 
     text: str
-    start: int = Field(description="Of its first character, in code points.")
-    end: int = Field(description="After its last character, in code points.")
+    start: int = Field(description="Of its first character, in code points, or as `offsets` says.")
+    end: int = Field(description="After its last character, in the same.")
     label: str = Field(description="ner: PER, LOC, ORG or MISC; pos: a tag of Universal Dependencies.")
     score: float = Field(description="The probability of the label, 0 to 1; of several words the least.")
 

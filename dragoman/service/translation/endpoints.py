@@ -84,7 +84,7 @@ async def translate(body: TranslateRequest, request: Request, runtime: RuntimeDe
             underway, body.source, body.target, cancelled=cancelled
         )
         note_degraded(request, degraded)
-        answer = as_answer(translated, underway, info, body.source, degraded)
+        answer = as_answer(translated, underway, info, body, degraded)
         return Response(as_json(answer), media_type="application/json")
 
     return await threads.run(request, finish, waits=True)
@@ -100,7 +100,9 @@ async def check(body: CheckRequest, request: Request, runtime: RuntimeDep) -> Re
     threads: Threads = request.app.state.threads
 
     def answer(cancelled: Cancelled) -> Response:
-        checked = runtime.checking.check_text(body.text, body.translation, body.source, body.target, cancelled)
+        checked = runtime.checking.check_text(
+            body.text, body.translation, body.source, body.target, cancelled, body.offsets
+        )
         note_degraded(request, checked.degraded)
         return Response(as_json(checked), media_type="application/json")
 

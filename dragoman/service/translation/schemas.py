@@ -12,7 +12,8 @@ from dragoman.engine.core.answer import Degraded, fields_of
 from dragoman.engine.core.limits import TEXT_CHARS, TEXTS
 from dragoman.engine.models.text_translation import Underway
 from dragoman.engine.models.translating import TranslatorInfo
-from dragoman.store.validation import AtFirstFault, Body, LanguageCode, Text
+from dragoman.lexicon.text.offsets import Utf16
+from dragoman.store.validation import AtFirstFault, Body, LanguageCode, Offsets, Text
 
 Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
 Texts = Annotated[list[Passage], Field(min_length=1, max_length=TEXTS), AtFirstFault]
@@ -27,6 +28,7 @@ class TranslateRequest(Body):
     texts: Texts | None = Field(default=None, description="Several texts, by default up to 100.")
     source: LanguageCode = Field(description="ISO 639-1 code of the texts' language.", examples=["de"])
     target: LanguageCode = Field(description="ISO 639-1 code of the language to translate into.", examples=["en"])
+    offsets: Offsets = "codepoint"
 
     @model_validator(mode="after")
     def _check_alternatives(self) -> Self:
@@ -89,11 +91,14 @@ def as_answer(
     translated: Sequence[CheckedTranslation],
     underway: Sequence[Underway],
     info: TranslatorInfo,
-    source: str,
+    body: TranslateRequest,
     degraded: Sequence[Degraded],
 ) -> dict[str, Any]:
     """What :class:`TranslateResponse` describes, without the fields that have nothing to say."""
-    quality = Quality.of(info.quality, source, info.measured_on)
+    quality = Quality.of(info.quality, body.source, info.measured_on)
+    if body.offsets == "utf16":
+        for text, translation in zip(underway, translated, strict=True):
+            Utf16(text.text).count(sentence.source for sentence in translation.sentences)
     cut = [place for place, translation in enumerate(underway) if not translation.whole]
     answer = {
         "texts": [translation.text for translation in translated],
@@ -116,3 +121,4 @@ class CheckRequest(Body):
     target: LanguageCode = Field(description="ISO 639-1 code of the translation's language.", examples=["en"])
     text: Passage = Field(description="The text; with its translation by default up to 8,000 characters.")
     translation: Passage = Field(description="Its translation; sentences may be split, merged, left out or added.")
+    offsets: Offsets = "codepoint"

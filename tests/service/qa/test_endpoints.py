@@ -19,6 +19,7 @@ from dragoman.service.app import create_app
 from tests.support.backbones import tiny_reader
 from tests.support.errorbody import check_error
 from tests.support.job_client import finished, read, submit
+from tests.support.offsets import check_counted, cut
 from tests.support.searching import ndjson
 from tests.support.serving import Server, server, wait_for
 
@@ -73,6 +74,23 @@ def test_answers_are_spans_of_the_context_with_their_sentences(reading: Server) 
     )
     assert sum(one["score"] for one in found["answers"]) + found["no_answer"] == pytest.approx(1)
     assert found["found"] == ("good" if found["answers"][0]["score"] >= found["no_answer"] else "weak")
+
+
+def test_places_are_counted_in_utf16_where_that_is_asked_for(reading: Server) -> None:
+    asked = {"question": "wo 🌋", "question_language": "en", "gloss": True}
+    for where in ({"context": "🌋 " + VOLCANO, "context_language": "de"}, {"collections": ["de"]}):
+        answer = answered(reading, **asked, **where)
+        counted = answered(reading, **asked, **where, offsets="utf16")
+        for answer16, one in zip(counted["answers"], answer["answers"], strict=True):
+            context = where.get("context") or next(d["text"] for d in DOCUMENTS if d["id"] == one["document"]["id"])
+            check_counted(answer16, one, lambda span, text=context: text)
+            end = answer16["sentence_start"] + len(one["sentence"].encode("utf-16-le")) // 2
+            assert cut(context, answer16["sentence_start"], end) == one["sentence"]
+            assert (answer16["start"] > one["start"]) == ("🌋" in context[: one["start"]])
+        passages = zip(counted.get("passages", []), answer.get("passages", []), strict=True)
+        for hit16, hit in passages:
+            document = next(document for document in DOCUMENTS if document["id"] == hit["id"])
+            check_counted(hit16, hit, lambda span, document=document: document[span["field"]])
 
 
 def test_a_long_context_is_read_to_its_end(reading: Server) -> None:

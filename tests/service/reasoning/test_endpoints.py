@@ -16,8 +16,10 @@ from dragoman.engine.qa.reasoning import split_answer
 from tests.service.qa.test_endpoints import write_documents
 from tests.support.backbones import tiny_bridge
 from tests.support.errorbody import check_error
+from tests.support.offsets import check_counted
 from tests.support.serving import Server, server, wait_for
 from tests.support.small_batches import SMALL_BATCHES
+from tests.support.typescript import run_tests
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +88,10 @@ def test_a_streamed_answer_comes_in_pieces_and_then_whole(reasoning: Server) -> 
     assert split_answer("".join(piece["text"] for _, piece in pieces)) == said(whole)
 
 
+def test_the_typescript_client_streams_an_answer(reasoning: Server) -> None:
+    run_tests("reason", reasoning.url)
+
+
 def test_documents_are_quoted_and_named(reasoning: Server) -> None:
     found = answered(reasoning, question="Schiffe im Hafen", language="de", collections=["de"], max_tokens=4)
     assert [one["id"] for one in found["documents"]] == [hit["id"] for hit in found["passages"]]
@@ -98,7 +104,7 @@ def test_documents_are_quoted_and_named(reasoning: Server) -> None:
 def test_of_a_long_document_what_matches_is_quoted(reasoning: Server) -> None:
     headers = {"content-type": "application/x-ndjson"}
     reasoning.client.post("/v1/collections", json={"name": "long", "language": "de"}).raise_for_status()
-    text = "Der Vulkan speit Asche. " * 300 + "Eine Biene fliegt über die Wiese."
+    text = "🌋 Der Vulkan speit Asche. " * 300 + "Eine Biene fliegt über die Wiese."
     line = json.dumps({"id": "x", "text": text})
     reasoning.client.post("/v1/collections/long/documents", content=line, headers=headers).raise_for_status()
     found = answered(reasoning, question="Biene", language="de", collections=["long"], max_tokens=1)
@@ -107,6 +113,10 @@ def test_of_a_long_document_what_matches_is_quoted(reasoning: Server) -> None:
     assert numbers is not None
     start, end, length = map(int, numbers.groups())
     assert length == len(text) == end and 0 < start <= found["passages"][0]["snippet_start"]
+    asked = {"question": "Biene", "language": "de", "collections": ["long"], "max_tokens": 1}
+    counted = answered(reasoning, **asked, offsets="utf16")
+    assert counted["truncated"] == found["truncated"]  # what is quoted is the same
+    assert check_counted(counted["passages"], found["passages"], lambda span: text)
 
 
 def test_names_of_special_tokens_in_a_document_are_text(reasoning: Server) -> None:

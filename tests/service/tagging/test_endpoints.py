@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.errorbody import check_error
+from tests.support.offsets import check_counted
 from tests.support.serving import Server, server
 
 pytestmark = pytest.mark.slow
@@ -47,6 +48,14 @@ def test_tags_stand_where_they_say_in_order(tagging: Server, task: str) -> None:
             assert text[tag["start"] : tag["end"]] == tag["text"] and 0 < tag["score"] <= 1
         places = [(tag["start"], tag["end"]) for tag in tags]
         assert places == sorted(places) and all(a[1] <= b[0] for a, b in pairwise(places))
+
+
+def test_places_are_counted_in_utf16_where_that_is_asked_for(tagging: Server) -> None:
+    text = "🌋🌋 Angela Merkel besuchte Leipzig 🐝 und London."
+    answer = tagged(tagging, texts=["Leipzig", text], task="ner")["results"]
+    counted = tagged(tagging, texts=["Leipzig", text], task="ner", offsets="utf16")["results"]
+    assert check_counted(counted[1], answer[1], lambda tag: text) == len(answer[1]) > 1
+    assert counted[0] == answer[0]
 
 
 def test_names_are_found_in_other_languages_than_those_learned(tagging: Server) -> None:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.errorbody import check_error
+from tests.support.offsets import check_counted
 from tests.support.serving import Server, server, wait_for
 from tests.support.standing_in import STANDING_IN
 
@@ -35,6 +36,8 @@ def test_one_text_and_several(translating: Server) -> None:
     assert response.status_code == 200
     sentence = {"text": "EIN HAUS", "source": {"start": 0, "end": 8}, "status": "ok", "reasons": []}
     assert response.json() == {"texts": ["EIN HAUS"], "sentences": [[sentence]], "model": "upper"}
+    counted = translate(translating, texts=["a", "🌋 ein Haus"], offsets="utf16").json()["sentences"]
+    assert [sentence["source"] for sentence in counted[1]] == [{"start": 0, "end": 11}]
     answer = translate(translating, texts=["ja", "nein"]).json()
     assert answer["texts"] == ["JA", "NEIN"] and len(answer["sentences"]) == 2
 
@@ -105,6 +108,22 @@ def test_a_translation_of_anyone_is_checked_sentence_by_sentence(translating: Se
     assert first["status"] == answer["status"] == "failed" and second["status"] != "failed"
     assert {"code": "number", "source": "2.500", "text": "1,000"} in first["reasons"]
     assert answer["reasons"] == first["reasons"] + second["reasons"] and answer["degraded"] == []
+
+
+def test_both_sides_of_a_check_are_counted_in_utf16_where_that_is_asked_for(translating: Server) -> None:
+    sides = {
+        "text": "🌋 Der Vulkan raucht. Das Haus steht.",
+        "translation": "🌋🌋 The volcano smokes. The house stands.",
+    }
+    names = {"source": "text", "translation": "translation"}
+    body = {"source": "de", "target": "en", **sides}
+    answer, counted = (
+        translating.client.post("/v1/translate/check", json=body | more).json()["sentences"]
+        for more in ({}, {"offsets": "utf16"})
+    )
+    for side, name in names.items():
+        for aligned, aligned16 in zip(answer, counted, strict=True):
+            assert check_counted([aligned16[side]], [aligned[side]], lambda span, name=name: sides[name]) == 1
 
 
 @pytest.mark.parametrize(

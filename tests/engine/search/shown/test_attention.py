@@ -10,13 +10,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from dragoman.engine.core.answer import LEFT_OUT
-from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.core.answer import LEFT_OUT, fields_of
+from dragoman.engine.indexing.stored_text import BEGINNING
+from dragoman.engine.search.request import SearchQuery, SnippetOptions
 from dragoman.engine.search.response import Attention, Hit, SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.ranking.attention import THRESHOLD
 from dragoman.service.runtime import Runtime
 from dragoman.store.tables.service import Upload
+from tests.support.offsets import check_counted, cut
 from tests.support.searching import add, running
 
 pytestmark = pytest.mark.slow
@@ -116,3 +118,17 @@ def test_what_is_not_read_or_has_no_room_is_told(runtime: Runtime) -> None:
     assert "attention: of document '2' only the first 100000 links are shown" in answer.truncated
     (told,) = (message for message in answer.truncated if message.startswith("attention: cut short"))
     assert f"in {sum(size < sizes[0] for size in sizes)} hits" in told
+
+
+def test_places_in_a_long_text_are_counted_from_its_beginning_in_code_units(runtime: Runtime) -> None:
+    text = "🌋 𠮷 " * 6_000 + "Hapa 🌋 bzaku na fkolu. " + "🌋 moshi " * 400
+    add(runtime, "sw", {"id": "1", "title": "🌋 bzaku", "text": text})
+    options = {"filter": {"id": "1"}, "gloss": True, "snippets": SnippetOptions(count=2, length=60)}
+    (hit,) = search(runtime, "🌋 zab kof", **options).hits
+    (counted,) = search(runtime, "🌋 zab kof", **options, offsets="utf16").hits
+    assert hit.snippet_start > BEGINNING
+    of_hit = {"title": hit.title or "", "text": text}
+    assert check_counted(fields_of(counted.highlights), fields_of(hit.highlights), lambda span: of_hit[span["field"]])
+    for snippet in counted.snippets:
+        assert cut(text, snippet.start, snippet.start + len(snippet.text.encode("utf-16-le")) // 2) == snippet.text
+    assert counted.snippet_start == counted.snippets[0].start
