@@ -177,9 +177,7 @@ class Collections:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
         return list({by_name[name].key: by_name[name] for name in distinct}.values())
 
-    def _read_rows(
-        self, asked: Sequence[tuple[str, ...] | None]
-    ) -> dict[tuple[str, ...] | None, Sequence[Row[Any]]]:
+    def _read_rows(self, asked: Sequence[tuple[str, ...] | None]) -> dict[tuple[str, ...] | None, Sequence[Row[Any]]]:
         """The collections of some names, or all for None."""
         return {
             names: self._store.rows(_ALL, {}) if names is None else self._store.rows(_NAMED, {"names": names})
