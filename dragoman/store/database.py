@@ -38,6 +38,7 @@ from dragoman.store import faults as faults  # its handlers make errors of excep
 from dragoman.store import recorded_models as recorded_models  # its tables are made with all others
 from dragoman.store.instance_lock import DatabaseClaim, instance_name, mark_connections, retry_while_taken
 from dragoman.store.models import Base, Collection, ServiceInstance, now
+from dragoman.store.recent import CommitCounter
 
 BUSY_MS = 30_000
 HEAD = "0019_owners"
@@ -75,6 +76,8 @@ class Store:
         self._writer = self.engine.execution_options(dragoman_write=True)
         self._reader = self.engine if self.sqlite else self.engine.execution_options(**_ONE_STATE)
         self._claim: DatabaseClaim | None = None
+        self.commits = CommitCounter(self.engine)
+        """Tells whether what was read may have changed since."""
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -172,6 +175,7 @@ class Store:
         return bool(inspect(self.engine).has_table(model.__tablename__))
 
     def close(self) -> None:
+        self.commits.close()
         self.engine.dispose()
 
 

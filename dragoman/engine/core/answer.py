@@ -67,13 +67,15 @@ def fields_of(answer: Any) -> Any:
         return [content if type(content) in _PLAIN else fields_of(content) for content in answer]
     if kind is dict:
         return {name: fields_of(content) for name, content in answer.items()}
-    if is_dataclass(kind):
-        present = ((name, getattr(answer, name)) for name in _field_names(kind))
-        return {
-            name: content if type(content) in _PLAIN else fields_of(content)
-            for name, content in present
-            if content is not LEFT_OUT
-        }
+    if (names := _field_names(kind)) is not None:
+        present: dict[str, Any] = {}
+        for name in names:  # no comprehension: an answer has hundreds of parts
+            content = getattr(answer, name)
+            if type(content) in _PLAIN:
+                present[name] = content
+            elif content is not LEFT_OUT:
+                present[name] = fields_of(content)
+        return present
     return answer.isoformat().replace("+00:00", "Z") if isinstance(answer, datetime) else answer
 
 
@@ -81,8 +83,9 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(part.name for part in fields(kind))
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass; None for anything else."""
+    return tuple(part.name for part in fields(kind)) if is_dataclass(kind) else None
 
 
 def as_json(answer: Any) -> bytes:

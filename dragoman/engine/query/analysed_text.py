@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dragoman.deadline import check_each
 from dragoman.lexicon.text.tokens import Analysis, Token
 
 _KEPT = 250_000
-"""Characters of the texts whose words are kept: about 10 MB."""
+"""Characters of the texts whose words are kept: about 15 MB."""
+
+Places = Mapping[str, Sequence[int]]
+"""The places of the words of a text that have a term, in order, by the term."""
 
 
 class RecentWords:
@@ -21,6 +25,8 @@ class RecentWords:
     def __init__(self, characters: int = _KEPT) -> None:
         self._characters = self._left = characters
         self._texts: dict[tuple[str, str], list[Token]] = {}
+        self._places: dict[tuple[str, str], Places] = {}
+        """Of texts whose words are kept, once they were asked for."""
         self._lock = threading.Lock()
 
     def tokens(self, text: str, analysis: Analysis) -> list[Token]:
@@ -40,7 +46,30 @@ class RecentWords:
                     oldest = next(iter(self._texts))
                     self._left += len(oldest[1])
                     del self._texts[oldest]
+                    self._places.pop(oldest, None)
         return tokens
+
+    def places(self, text: str, analysis: Analysis) -> Places | None:
+        """Where the terms of ``text`` are; None if its words are not kept."""
+        key = (analysis.language, text)
+        with self._lock:
+            places, tokens = self._places.get(key), self._texts.get(key)
+        if tokens is None or places is not None:
+            return places
+        places = _list_places(tokens)
+        with self._lock:
+            if key in self._texts:
+                self._places[key] = places
+        return places
+
+
+def _list_places(tokens: Sequence[Token]) -> Places:
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(check_each(tokens, 1000)):
+        if token.term:
+            for term in {token.term, *token.further} if token.further else (token.term,):
+                places.setdefault(term, []).append(place)
+    return places
 
 
 @dataclass(frozen=True)
@@ -62,6 +91,11 @@ class AnalysedText:
             tokens = self.recent.tokens(self.text, analysis) if self.recent is not None else analysis.tokens(self.text)
             self.__dict__["_tokens"] = tokens
         return tokens
+
+    @property
+    def places(self) -> Places | None:
+        """Where its terms are, if that is kept."""
+        return None if self.recent is None else self.recent.places(self.text, self.analysis(self.language))
 
     def without_words(self) -> AnalysedText:
         """The same text without its words, which are many."""

@@ -107,7 +107,7 @@ def translate(
         return Translated(target, translate_smt(tokens, view, source, target, aside), view, True)
 
     document_analysis = analysis(target)
-    runs = name_runs(query.text, tokens, folded_function_words(source), partial(_begins_sentence, query.text))
+    runs = [*_name_runs(query)]
     runs += [[token for token in tokens if name.start <= token.start and token.end <= name.end] for name in names]
     forms = NameForms(target, document_analysis, runs, sounds, which)
     bridge = replace(bridge, sounds_like=forms.by_sound)
@@ -126,6 +126,13 @@ def translate(
     bridge = replace(bridge, respell=partial(_respell, query.text, view, respell))
     query_terms = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=whole_names, joined=joined)
     return Translated(target, query_terms, view, True)
+
+
+@lru_cache(maxsize=16)
+def _name_runs(query: AnalysedText) -> list[list[Token]]:
+    """What is written as names in a query, which is the same for documents in any language."""
+    function_words = folded_function_words(query.language)
+    return name_runs(query.text, query.tokens, function_words, partial(_begins_sentence, query.text))
 
 
 def _respell(text: str, view: View | PivotView, respell: Respell, token: Token) -> Respelt | None:

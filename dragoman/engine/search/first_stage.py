@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -207,8 +207,9 @@ class FirstStage:
         sounds = {language: self._sounds(retrieval, language) for language in languages}
         source, snapshot = retrieval.query.language, retrieval.snapshot
         spellings = {language: Spellings(source, language, snapshot, self._analysis) for language in languages}
+        occurs = cache(partial(self._occurs, retrieval))
         translations = {
-            language: self._translate(retrieval, method, language, sounds[language], spellings[language])
+            language: self._translate(retrieval, method, language, sounds[language], spellings[language], occurs)
             for language in languages
         }
         for language_spellings in spellings.values():
@@ -223,16 +224,25 @@ class FirstStage:
         return Sounds(language, partial(self._sounding, searched, language))
 
     def _translate(
-        self, retrieval: Retrieval, method: str, language: str, sounds: Sounds, spellings: Spellings
+        self,
+        retrieval: Retrieval,
+        method: str,
+        language: str,
+        sounds: Sounds,
+        spellings: Spellings,
+        occurs: Callable[[str], bool],
     ) -> Translated:
-        """Translate a query. What it asks of indexes in parts is asked at once, after a translation without that."""
+        """Translate a query. What it asks of indexes in parts is asked at once, after a translation without that.
+
+        ``occurs`` says whether documents of any language have a word.
+        """
 
         def translate_with(sounds: Callable[[str], Alike], holds: Callable[[str], bool], which: Which) -> Translated:
             query, names, snapshot = retrieval.query, retrieval.names, retrieval.snapshot
             return translate(query, language, method, snapshot, self._analysis, sounds, holds, names, respell, which)
 
         def respell(word: str, view: View | PivotView) -> Respelt | None:
-            return spellings(word, view) if sounds.complete and not self._occurs(retrieval, word) else None
+            return spellings(word, view) if sounds.complete and not occurs(word) else None
 
         in_parts = [info for info in retrieval.collections if info.index_shards > 1 and language in info.languages]
         if in_parts:

@@ -234,6 +234,8 @@ class DenseIndex:
             if not len(others):
                 return nearest, NONE
             if len(passages.ids) == len(self) and accepted is None:
+                if len(best) <= k:
+                    return nearest, NONE
                 return nearest, passages.nearest(best[k:][np.isin(passages.keys[best[k:]], others)], scores)
             return nearest, self._best_of(vector, others[~np.isin(others, nearest.keys)].tolist()).nearest
 

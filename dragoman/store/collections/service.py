@@ -65,9 +65,12 @@ from dragoman.store.documents.listing import DocumentList, DocumentPage
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.documents.titles import complete_titles
 from dragoman.store.models import Alias, Collection, Document, now
+from dragoman.store.recent import Recent
 
 logger = logging.getLogger("dragoman")
 
+_KEPT_ROWS = 1_000
+"""Rows of collections that are kept of those that searches named last."""
 _FOLLOW_SECONDS = 2.0
 """How long a deletion, or a change of metadata, waits for the right to write to the index."""
 
@@ -96,6 +99,9 @@ class Collections:
     ) -> None:
         self._store = store
         self._documents = StoredDocuments(store)
+        self._rows: Recent[tuple[str, ...] | None, Sequence[Row[Any]]] = Recent(
+            store.commits, _KEPT_ROWS, lambda rows: 1 + len(rows)
+        )
         self._names = StoredEntities(store)
         self._indexes = indexes
         self._settings = settings
@@ -152,7 +158,7 @@ class Collections:
 
     def all(self) -> list[CollectionInfo]:
         """All collections by name."""
-        return [self._info(row) for row in self._visible(self._store.rows(_ALL, {}))]
+        return [self._info(row) for row in self._visible(self._rows.get([None], self._read_rows)[None])]
 
     def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
         """The collections of these names or aliases, in their order, each once; all for None.
@@ -163,13 +169,20 @@ class Collections:
         if names is None:
             return self.all()
         distinct = list(dict.fromkeys(names))
-        usable = [name for name in distinct if is_name(name)]
-        rows = self._visible(self._store.rows(_NAMED, {"names": usable}))
+        usable = tuple(name for name in distinct if is_name(name))
+        rows = self._visible(self._rows.get([usable], self._read_rows)[usable])
         by_name = {row.asked: self._info(row) for row in rows}
         for name in distinct:
             if name not in by_name:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
         return list({by_name[name].key: by_name[name] for name in distinct}.values())
+
+    def _read_rows(self, asked: Sequence[tuple[str, ...] | None]) -> dict[tuple[str, ...] | None, Sequence[Row[Any]]]:
+        """The collections of some names, or all for None."""
+        return {
+            names: self._store.rows(_ALL, {}) if names is None else self._store.rows(_NAMED, {"names": names})
+            for names in asked
+        }
 
     def get(self, name: str) -> CollectionInfo:
         """One collection.

@@ -22,6 +22,7 @@ from dragoman.engine.indexing.sources import (
 from dragoman.engine.indexing.stored_text import BEGINNING, METADATA, StoredText
 from dragoman.store.database import Store
 from dragoman.store.models import Collection, Document
+from dragoman.store.recent import Recent
 
 BATCH = 500
 BATCH_CHARS = 4_000_000
@@ -30,6 +31,8 @@ BATCH_CHARS = 4_000_000
 _FETCH_SIZE = 20
 _KEYS_AT_ONCE = 1000
 _TEXTS_AT_ONCE = 100
+_KEPT = 1_000_000
+"""Characters of texts and metadata that are kept: a document is a hit of many searches."""
 
 _RECORD: Any = select(
     Collection.id,
@@ -89,6 +92,12 @@ class StoredCollections(CollectionSource):
 class StoredDocuments(StoredCollections, DocumentSource, TextSource):
     """The documents of a database."""
 
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._texts: Recent[int, StoredText] = Recent(
+            store.commits, _KEPT, lambda text: len(text.text) + len(text.metadata)
+        )
+
     def changes(self, collection: int, after: int) -> Iterator[Sequence[SourceDocument]]:
         """Documents written or deleted after a generation, in batches of :data:`BATCH` or :data:`BATCH_CHARS`."""
         yield from self._batches(_after(DOCUMENT, collection, after), _ORDER, after)
@@ -147,6 +156,9 @@ class StoredDocuments(StoredCollections, DocumentSource, TextSource):
 
     def texts(self, keys: Sequence[int]) -> dict[int, StoredText]:
         """Documents by their keys, each with the beginning of its text; deleted ones are left out."""
+        return self._texts.get(keys, self._read_texts)
+
+    def _read_texts(self, keys: Sequence[int]) -> dict[int, StoredText]:
         texts: dict[int, StoredText] = {}
         for start in range(0, len(keys), _TEXTS_AT_ONCE):
             check()

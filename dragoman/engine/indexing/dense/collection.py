@@ -272,6 +272,8 @@ class DenseCollection:
         while True:
             answer = index.search(vector, k + spare, others, accepted)
             best, more = self._current(answer.best, generation), self._current(answer.others, generation)
+            if len(best.keys) <= k and len(answer.best.keys) < k + spare:
+                return DenseHits(best, more, answer.unsearched)
             if len(best.keys) >= k or len(answer.best.keys) < k + spare:
                 first = np.arange(len(best.keys)) < k
                 return DenseHits(

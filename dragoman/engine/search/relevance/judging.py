@@ -24,6 +24,7 @@ from dragoman.engine.search.relevance.signals import (
     log_odds,
     ranked_score,
     read_signals,
+    words_of,
 )
 from dragoman.engine.search.response import Found
 
@@ -123,6 +124,7 @@ class Judge:
         unmatched = 0.0 if self._method in _BY_WORDS else None
         self._ranked = Competition(scored, load_fitted().levels[kind], unmatched)
         self._reranked: Competition | None = None
+        self._words = words_of(retrieval)
         self._best = retrieval.documents[:BEST]
         self._factor = 1.0
 
@@ -140,15 +142,18 @@ class Judge:
         """Say what the search found, by its best documents."""
         if self._best:
             kinds = [kind_of(self._method, document) for document in self._best]
-            signals = read_signals(self._retrieval, self._best, self._ranked, self._reranked)
+            signals = self._read_signals(self._best)
             self._retrieval.verdict, self._factor = load_fitted().judge(kinds, signals)
 
     def judge(self, documents: Sequence[RankedDocument]) -> tuple[Floats, list[str]]:
         """Give documents their relevance; returns their signals (documents, signals) and the sets of these."""
-        signals = read_signals(self._retrieval, documents, self._ranked, self._reranked)
+        signals = self._read_signals(documents)
         kinds = [kind_of(self._method, document) for document in documents]
         relevances = self._factor * load_fitted().relevances(kinds, signals)
         for document, relevance in zip(documents, relevances.tolist(), strict=True):
             document.relevance = relevance
             document.weak = relevance < load_fitted().weak or self._retrieval.verdict == "none"
         return signals, kinds
+
+    def _read_signals(self, documents: Sequence[RankedDocument]) -> Floats:
+        return read_signals(self._retrieval, documents, self._words, self._ranked, self._reranked)

@@ -87,14 +87,22 @@ class QueryWords:
         return score / self._attainable if self._attainable else 0.0
 
 
-def read_signals(
-    retrieval: Retrieval, documents: Sequence[RankedDocument], ranked: Competition, reranked: Competition | None
-) -> Floats:
-    """The signals of documents (documents, signals), in the order of :data:`SIGNALS`; NaN for what is not known."""
-    words = {
+def words_of(retrieval: Retrieval) -> dict[Group, QueryWords]:
+    """What the words of the query can tell, for each ranking."""
+    return {
         (ranking.collection.key, ranking.translated.language): QueryWords(ranking)
         for ranking in retrieval.collection_rankings
     }
+
+
+def read_signals(
+    retrieval: Retrieval,
+    documents: Sequence[RankedDocument],
+    words: Mapping[Group, QueryWords],
+    ranked: Competition,
+    reranked: Competition | None,
+) -> Floats:
+    """The signals of documents (documents, signals), in the order of :data:`SIGNALS`; NaN for what is not known."""
     signals = np.full((len(documents), len(SIGNALS)), np.nan)
     for row, document in zip(signals, documents, strict=True):
         if document.rerank is None or reranked is None:

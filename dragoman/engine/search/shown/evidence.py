@@ -156,10 +156,15 @@ class Evidence:
         title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
         before = len(document.whole.text) - len(text)
         first = bisect_left(tokens, before, key=attrgetter("start")) if before else 0
-        piece = self._piece(0, text, tokens[first:], before)
+        places = self._matcher.places_among(document.whole.places)
+        of_title = of_text = None
+        if places is not None:
+            cut = bisect_left(places, first)
+            of_title, of_text = places[:cut], [place - first for place in places[cut:]]
+        piece = self._piece(0, text, tokens[first:], before, of_text)
         window = self._window(piece, _around(document))
         shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
-        in_title = self._matcher.matches(tokens[:first])
+        in_title = self._matcher.matches(tokens[:first], places=of_title)
         shown.highlights = self._highlights("title", title, 0, in_title, shown)
         self._show_windows([piece], piece, window, shown)
         if explained:
@@ -205,8 +210,16 @@ class Evidence:
         scanned = "" if likely.complete else f", and none after character {likely.scanned}"
         return [*sentence, *likely.starts], scanned
 
-    def _piece(self, start: int, text: str, tokens: Sequence[Token], before: int = 0) -> Piece:
-        matches = valued = self._matcher.matches(tokens, before)
+    def _piece(
+        self,
+        start: int,
+        text: str,
+        tokens: Sequence[Token],
+        before: int = 0,
+        places: Sequence[int] | None = None,
+    ) -> Piece:
+        """A part of a text with its matches; ``places`` as for :meth:`Matcher.matches`."""
+        matches = valued = self._matcher.matches(tokens, before, places)
         if self._required and len(text) > self._snippets.length:
             required = required_matches(self._required, tokens, before, len(self._importance))
             valued = sorted([*matches, *required], key=attrgetter("start"))

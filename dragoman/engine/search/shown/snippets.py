@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from dragoman.deadline import check_each
+from dragoman.engine.query.analysed_text import Places
 from dragoman.engine.search.request import SNIPPET_LENGTH
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.passages import SENTENCE_END, Span, grapheme_boundary, sentences
@@ -69,15 +70,16 @@ class Matcher:
             self._sequences.setdefault(words[0], []).append(words)
         self._beginnings = self._alternatives.keys() | self._sequences.keys()
 
-    def matches(self, tokens: Sequence[Token], before: int = 0) -> list[Match]:
+    def matches(self, tokens: Sequence[Token], before: int = 0, places: Sequence[int] | None = None) -> list[Match]:
         """All pairs of a document word, or words, and a query word that translate each other, in text order.
 
         Pairs with the same document word are ordered by descending probability; one with the same query word is the
-        most probable. The text begins at ``before`` in what the tokens are of.
+        most probable. The text begins at ``before`` in what the tokens are of. ``places`` are those of
+        :meth:`places_among`, where they are known.
         """
         matches: list[Match] = []
         ends: dict[int, int] = {}
-        for place in check_each(self._places(tokens), 100):
+        for place in check_each(self._places(tokens) if places is None else places, 100):
             token = tokens[place]
             answers: dict[int, Match] = {}
             for term, last in self._terms(tokens, place):
@@ -93,6 +95,12 @@ class Matcher:
     def counts(self, tokens: Sequence[Token]) -> Counter[str]:
         """How often each alternative occurs in a document's words."""
         return Counter(term for place in self._places(tokens) for term, _ in self._terms(tokens, place))
+
+    def places_among(self, places: Places | None) -> list[int] | None:
+        """Those of a text's places with which an alternative may begin; None if they cannot be told by terms."""
+        if places is None or self._repeated or self._form == "word":
+            return None
+        return sorted({place for term in self._beginnings & places.keys() for place in places[term]})
 
     def _places(self, tokens: Sequence[Token]) -> list[int]:
         """The places of the words with which an alternative may begin: mostly a few of many."""
