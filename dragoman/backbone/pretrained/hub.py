@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError
@@ -47,3 +48,25 @@ def file_of(name_or_path: str, path: str) -> Path | None:
 
     cached = cached_file(name_or_path, path, _raise_exceptions_for_missing_entries=False)
     return None if cached is None else Path(cached)
+
+
+def fetch_folder(name_or_path: str, patterns: Sequence[str]) -> Path:
+    """The folder of a checkpoint; of a name, the files of these patterns are fetched from the hub.
+
+    Raises:
+        CheckpointError: it cannot be had; the message says what to do.
+    """
+    if is_place(name_or_path):
+        return Path(name_or_path)
+    require_available(name_or_path)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name_or_path, allow_patterns=list(patterns)))
+    except Exception as error:  # of the network, its proxies and the hub, which have no common class
+        raise CheckpointError(f"{name_or_path}: cannot be fetched from the hub: {error}") from error
+
+
+def is_place(name_or_path: str) -> bool:
+    """Whether this is the path of a folder, there or not, and no name."""
+    return Path(name_or_path).is_dir() or not _NAME.fullmatch(name_or_path) or name_or_path.startswith(".")

@@ -183,8 +183,8 @@ def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
     return encoder
 
 
-def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:
-    """Load the configuration and tokenizer of a checkpoint.
+def load_config_and_tokenizer(name_or_path: str, *, offsets: bool = True) -> tuple[Any, Any]:
+    """Load the configuration and tokenizer of a checkpoint; with `offsets` one that tells where its subwords are.
 
     Raises:
         CheckpointError: as for `load_hugging_face_encoder`.
@@ -199,7 +199,7 @@ def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(name_or_path, trust_remote_code=False, use_fast=True)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise CheckpointError(f"{name_or_path}: {first_line(error)}") from error
-    if not tokenizer.is_fast:
+    if offsets and not tokenizer.is_fast:
         raise CheckpointError(f"{name_or_path}: no tokenizer.json, which is needed for subword offsets")
     return config, tokenizer
 
@@ -210,7 +210,7 @@ def load_pretrained(kind: Any, name_or_path: str, config: Any, *, optional: str 
     Raises:
         CheckpointError: if there are no safetensors, or weights are damaged or incomplete.
     """
-    _require_safe_shards(name_or_path, config)
+    require_safe_shards(name_or_path, config)
     try:
         model, report = kind.from_pretrained(
             name_or_path,
@@ -228,7 +228,7 @@ def load_pretrained(kind: Any, name_or_path: str, config: Any, *, optional: str 
     return model.eval()
 
 
-def _require_safe_shards(name_or_path: str, config: Any) -> None:
+def require_safe_shards(name_or_path: str, config: Any) -> None:
     """Check that the index of shards names only safetensors: transformers would unpickle other files.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Frozen English LLMs of the Llama and Qwen families: SmolLM2-135M from its package, or a folder of Hugging Face.
+"""Frozen LLMs of the Llama and Qwen families and their like: SmolLM2-135M from its package, or from Hugging Face.
 
 Only safetensors are read, and code in a checkpoint is never run.
 """
@@ -17,8 +17,10 @@ from tokenizers import Tokenizer
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, require_safetensors
 from dragoman.backbone.pretrained import smollm2
+from dragoman.backbone.pretrained.hub import fetch_folder
 
 _MESSAGE = "{message}"
+_FILES = ("*.json", "*.safetensors", "*.jinja", "tokenizer.model")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class LanguageModel:
     bos: int | None
     ends: Sequence[int]
     """The tokens that end an answer."""
+    chat: tuple[str, str] = ("", "")
+    """What the template puts around the first message of a chat, with the system message that it may begin with."""
 
     @property
     def width(self) -> int:
@@ -68,25 +72,32 @@ class LanguageModel:
 
 
 def load_llm(name_or_path: str, cache: Path, *, dtype: torch.dtype = torch.float32) -> LanguageModel:
-    """Load an LLM; what comes from a package is written to `cache` once, as a checkpoint.
+    """Load an LLM, by its name or folder; what comes from a package is written to `cache` once, as a checkpoint.
 
     Raises:
         CheckpointError: if there is no such checkpoint, or it is pickled, damaged or of another kind.
     """
-    folder = smollm2.convert_checkpoint(cache / smollm2.NAME) if name_or_path == smollm2.NAME else Path(name_or_path)
+    if name_or_path in smollm2.NAMES:
+        name_or_path, folder = smollm2.NAME, smollm2.convert_checkpoint(cache / smollm2.NAME)
+    else:
+        folder = fetch_folder(name_or_path, _FILES)
     files = require_safetensors(folder)
     about = read_json(folder / CONFIG)
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # takes seconds to import
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer  # takes seconds to import
+
+    from dragoman.backbone.pretrained.huggingface import require_safe_shards
 
     try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        require_safe_shards(str(folder), config)
         model = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, local_files_only=True, use_safetensors=True, trust_remote_code=False
+            folder, config=config, dtype=dtype, local_files_only=True, use_safetensors=True, trust_remote_code=False
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         backend: Tokenizer = tokenizer.backend_tokenizer
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise CheckpointError(f"{folder}: not a causal LM with a fast tokenizer: {error}") from error
-    before, after = _chat(tokenizer)
+    chat = _chat(tokenizer)
     ends = model.generation_config.eos_token_id if model.generation_config.eos_token_id is not None else []
     checksum = about.get("source_checksum") or _checksum([*files, folder / "tokenizer.json"])
     return LanguageModel(
@@ -94,15 +105,25 @@ def load_llm(name_or_path: str, cache: Path, *, dtype: torch.dtype = torch.float
         backend,
         name_or_path,
         checksum,
-        before,
-        after,
+        *_later_turn(tokenizer),
         model.config.bos_token_id,
         [ends] if isinstance(ends, int) else list(ends),
+        chat,
     )
 
 
 def _chat(tokenizer: Any) -> tuple[str, str]:
-    """What stands around a user's message. It is read off a later turn, since templates begin with a system message."""
+    """What stands around the first message, without thoughts before the answer where a template has such a switch."""
+    if not tokenizer.chat_template:
+        return "", ""
+    turn = [{"role": "user", "content": _MESSAGE}]
+    whole = str(tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, enable_thinking=False))
+    before, _, after = whole.partition(_MESSAGE)
+    return before, after
+
+
+def _later_turn(tokenizer: Any) -> tuple[str, str]:
+    """What stands around a user's later message, and so without a system message."""
     if not tokenizer.chat_template:
         return "", ""
     turns = [

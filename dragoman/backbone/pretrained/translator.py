@@ -1,14 +1,15 @@
 """Translation by Hugging Face sequence-to-sequence checkpoints that declare their languages.
 
-These are models whose decoder starts from a language token (mBART, NLLB, M2M100), and T5, whose config has a prefix for
-each pair (`task_specific_params.translation_en_to_de`).
+These are models whose decoder starts from a language token (mBART, NLLB, M2M100), Marian of one pair, and T5: its
+config has a prefix for each pair (`task_specific_params.translation_en_to_de`), or its vocabulary one for each target,
+as that of MADLAD has (`<2de>`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 import torch
@@ -25,6 +26,7 @@ DRAFTS = 3
 """Beams whose translations are kept."""
 MAX_NEW_TOKENS = 256  # stops models that repeat themselves endlessly
 LANGUAGE_TOKEN = regex.compile(r"(?:__)?([a-z]{2,3})(?:_[A-Z][A-Za-z]{1,3})?(?:__)?")  # de_DE, deu_Latn, __de__
+TARGET = regex.compile(r"<2([a-z]{2})>")
 TASK = regex.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
 LONG_CODES = {
     "afr": "af", "als": "sq", "amh": "am", "arb": "ar", "asm": "as", "azj": "az", "bak": "ba", "bel": "be",
@@ -46,15 +48,29 @@ LONG_CODES = {
 }  # fmt: skip
 
 
-class HuggingFaceTranslator(Translator):
-    """`starts` maps languages to their start tokens, or `prefixes` maps language pairs to task prefixes."""
+class Tasks(NamedTuple):
+    """How a model is told what to translate into what: one of these."""
 
-    def __init__(
-        self, model: Any, tokenizer: Any, name: str, starts: Mapping[str, str], prefixes: Mapping[tuple[str, str], str]
-    ) -> None:
+    starts: Mapping[str, str] = {}
+    """Languages and their start tokens."""
+    prefixes: Mapping[tuple[str, str], str] = {}
+    """Pairs of languages and what stands before a text."""
+    targets: Mapping[str, str] = {}
+    """Target languages and what stands before a text."""
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """All languages."""
+        return frozenset((*self.starts, *self.targets, *(language for pair in self.prefixes for language in pair)))
+
+
+class HuggingFaceTranslator(Translator):
+    """A sequence-to-sequence model of transformers."""
+
+    def __init__(self, model: Any, tokenizer: Any, name: str, tasks: Tasks) -> None:
         self.model, self.tokenizer, self.name = model, tokenizer, name
-        self._starts, self._prefixes = starts, prefixes
-        self.languages = frozenset(starts or (language for pair in prefixes for language in pair))
+        self._starts, self._prefixes, self._targets = tasks
+        self.languages = tasks.languages
 
     def check(self, source: str, target: str) -> None:
         super().check(source, target)
@@ -70,9 +86,9 @@ class HuggingFaceTranslator(Translator):
         options: dict[str, Any] = {
             "num_beams": beam, "num_return_sequences": count, "max_length": None, "do_sample": False,
         }  # fmt: skip
-        prefix = self._prefixes.get((source, target), "")
+        prefix = self._prefixes.get((source, target), self._targets.get(target, ""))
         if self._starts:
-            self.tokenizer.src_lang = self._starts[source]
+            self.tokenizer.src_lang = self._starts[source].strip("_")  # M2M100 has the code there
             options["forced_bos_token_id"] = self.tokenizer.convert_tokens_to_ids(self._starts[target])
         translations: list[Translation] = []
         for first in range(0, len(texts), ROWS_PER_BATCH):
@@ -135,18 +151,28 @@ def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> Hugg
     """
     from transformers import AutoModelForSeq2SeqLM
 
-    config, tokenizer = load_config_and_tokenizer(name_or_path)
+    config, tokenizer = load_config_and_tokenizer(name_or_path, offsets=False)
     if not config.is_encoder_decoder:
         raise CheckpointError(f"{name_or_path}: {config.model_type} is not a sequence-to-sequence model")
-    prefixes = _prefixes(config)
-    starts = {} if prefixes else _starts(tokenizer)
-    if not starts and not prefixes:
+    tasks = _tasks(config, tokenizer)
+    if not tasks.languages:
         raise CheckpointError(f"{name_or_path}: neither language tokens nor task_specific_params declare its languages")
     try:
         model = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, config).to(device)
     except RuntimeError as error:
         raise CheckpointError(f"{name_or_path}: {first_line(error)}") from error
-    return HuggingFaceTranslator(model, tokenizer, name_or_path, starts, prefixes)
+    return HuggingFaceTranslator(model, tokenizer, name_or_path, tasks)
+
+
+def _tasks(config: Any, tokenizer: Any) -> Tasks:
+    if prefixes := _prefixes(config):
+        return Tasks(prefixes=prefixes)
+    if config.model_type == "marian":
+        languages = [str(getattr(tokenizer, f"{side}_lang", "") or "").lower() for side in ("source", "target")]
+        source, target = (LONG_CODES.get(language, language) for language in languages)
+        return Tasks(prefixes={(source, target): ""} if source and target else {})
+    targets = {pair[1]: f"{token} " for token in tokenizer.get_vocab() if (pair := TARGET.fullmatch(token))}
+    return Tasks(targets=targets) if targets else Tasks(starts=_starts(tokenizer))
 
 
 def _prefixes(config: Any) -> dict[tuple[str, str], str]:
@@ -163,7 +189,8 @@ def _starts(tokenizer: Any) -> dict[str, str]:
     if not hasattr(tokenizer, "src_lang"):
         return {}
     starts: dict[str, str] = {}
-    for token in sorted(map(str, tokenizer.all_special_tokens)):
+    by_code = getattr(tokenizer, "lang_code_to_token", None) or {}
+    for token in sorted(map(str, by_code.values() or tokenizer.all_special_tokens)):
         if code := LANGUAGE_TOKEN.fullmatch(token):
             starts.setdefault(LONG_CODES.get(code[1], code[1]), token)
     return starts

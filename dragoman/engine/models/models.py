@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
+from dragoman.backbone.pretrained.packages import look_in
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.priority import wait_limit
 from dragoman.engine.models.drafts import SourceSentence
@@ -83,6 +84,7 @@ class Models:
     def __init__(self, settings: Settings, metrics: Metrics, host: Host | None = None) -> None:
         """Without ``host`` the models are loaded in this process."""
         self._settings = settings
+        look_in(settings.store.models_dir)
         self.host: Host = host or ModelHost(settings, metrics)
 
     def encoder(self, cancelled: Cancelled | None = None) -> EncoderInfo:

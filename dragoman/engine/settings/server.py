@@ -149,6 +149,11 @@ class StoreSettings(Group):
         """The folder of the compiled, memory-mapped translation tables."""
         return self.data_dir / "tables"
 
+    @property
+    def models_dir(self) -> Path:
+        """The folder of models that `dragoman model install` puts there, and of those that are converted once."""
+        return self.data_dir / "models"
+
 
 class AccessSettings(Group):
     """Who may call, and how often."""

@@ -14,11 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.constraints.steering import Steering
-from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
 from dragoman.deadline import check
 from dragoman.reasoning.layalign.model import EncoderStates, FusedCache, LayAlign, Prompt
-from dragoman.reasoning.layalign.states import read_texts
+from dragoman.reasoning.layalign.states import StateReader, read_texts
 
 _STEP = 64
 """Rows grow by so many places at a time."""
@@ -33,7 +32,7 @@ class Stream:
     """An answer that is being generated."""
 
     ids: Sequence[int]
-    """The encoder's subwords of the text, special tokens included."""
+    """The encoder's subwords of the text, special tokens included; none where the LLM reads the text by itself."""
     prompt: Prompt
     limit: int
     """Most tokens of the answer."""
@@ -52,8 +51,8 @@ class Stream:
 
     @property
     def size(self) -> int:
-        """The tokens of the prompt, the soft ones and the separator included, without those of the answer."""
-        return len(self.ids) + 1 + len(self.prompt.before) + len(self.prompt.after)
+        """The tokens of the prompt, the soft ones and their separator included, without those of the answer."""
+        return len(self.ids) + bool(self.ids) + len(self.prompt.before) + len(self.prompt.after)
 
     @property
     def done(self) -> bool:
@@ -145,7 +144,7 @@ class RowsCache(FusedCache):
 class Decoder:
     """Decodes streams together; used by one thread at a time."""
 
-    def __init__(self, model: LayAlign, encoder: Encoder) -> None:
+    def __init__(self, model: LayAlign, encoder: StateReader) -> None:
         self._model, self._encoder = model, encoder
         self._streams: list[Stream] = []
         self._fused: list[tuple[list[tuple[Tensor, Tensor]], Tensor]] = []
@@ -232,8 +231,10 @@ class Decoder:
             stream.take(row, self._model.llm.ends)
 
     def _logits(self, states: Tensor) -> Tensor:
-        logits: Tensor = self._model.llm.model.get_output_embeddings()(states)
-        return logits
+        model = self._model.llm.model
+        logits: Tensor = model.get_output_embeddings()(states)
+        cap = getattr(model.config, "final_logit_softcapping", None)  # of Gemma
+        return logits if cap is None else cap * torch.tanh(logits / cap)
 
     def _keep(self, stays: Sequence[bool]) -> None:
         """Keep the rows that ``stays`` marks, and drop the others; the last rows move into their places."""

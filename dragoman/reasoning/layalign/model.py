@@ -279,7 +279,8 @@ class LayAlign(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The rows [before; I_map; separator; after; answer]: embeddings (B, T, width), mask and labels (B, T).
 
-        Labels are the answers' tokens, and `IGNORED` elsewhere. Padding is on the right, or on the left.
+        Labels are the answers' tokens, and `IGNORED` elsewhere. Padding is on the right, or on the left. A row of whose
+        text the encoder read nothing has no separator.
         """
         embed = self.llm.model.get_input_embeddings()
         soft = self.bridge.soft_prompt(encoded)
@@ -289,10 +290,9 @@ class LayAlign(nn.Module):
             ids = torch.tensor([*prompt.before, *prompt.after, *prompt.answer], device=soft.device, dtype=torch.long)
             texts = embed(ids).to(soft.dtype)
             soft_prompt = soft[index, : lengths[index]]
+            separator = self.bridge.separator[None, :][: lengths[index]].to(soft.dtype)
             first = len(prompt.before)
-            rows.append(
-                torch.cat([texts[:first], soft_prompt, self.bridge.separator[None].to(soft.dtype), texts[first:]])
-            )
+            rows.append(torch.cat([texts[:first], soft_prompt, separator, texts[first:]]))
             unknown = ids.new_full((len(rows[-1]) - len(prompt.answer),), IGNORED)
             labels.append(torch.cat([unknown, ids[len(ids) - len(prompt.answer) :]]))
         masks = [torch.ones_like(row_labels, dtype=torch.bool) for row_labels in labels]

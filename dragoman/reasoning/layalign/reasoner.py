@@ -39,6 +39,7 @@ class Reasoner:
     def __init__(self, folder: Path, cache: Path, device: str = "cpu") -> None:
         self.model, self.encoder, about = load_bridge(folder, cache, device)
         self.decoder = Decoder(self.model, self.encoder)
+        self.bridge = True
         self.name = str(about.get("name", folder.name))
         self.limits = str(about.get("limits", ""))
         self.languages = frozenset(map(str, about.get("languages", [])))
@@ -78,9 +79,17 @@ class Reasoner:
         stream = Stream(self.encoder.frame(ids), prompt, limit, temperature, seed)
         if phrases is not None:
             stream.steering = Steering(self._vocabulary, phrases, numbers=True)
-        if stream.size + limit > self.context:
-            raise ValueError(f"{stream.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
+        self.check_length(stream)
         return stream
+
+    def check_length(self, stream: Stream) -> None:
+        """
+        Raises:
+            ValueError: a stream is too long for the LLM.
+        """
+        if stream.size + stream.limit > self.context:
+            asked = f"{stream.size} tokens with what is quoted, and {stream.limit} to answer"
+            raise ValueError(f"{asked}; {self.context} in all")
 
     def window(self, text: str, start: int, tokens: int) -> tuple[int, int]:
         """The span of a text that has at most so many tokens: all, or from `start` on, or the text's last ones."""

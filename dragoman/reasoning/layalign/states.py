@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -20,11 +21,19 @@ TOKENS_AT_ONCE = 4_096
 STATES, ENDS = "states.bf16", "ends.npy"
 
 
-def read_texts(encoder: Encoder, rows: Sequence[Sequence[int]], device: torch.device) -> EncoderStates:
+class StateReader(Protocol):
+    """What reads rows of ids (B, L), as encoders do: the states (B, L, width) of each layer."""
+
+    pad: int
+
+    def __call__(self, ids: Tensor, mask: Tensor) -> Sequence[Tensor]: ...
+
+
+def read_texts(encoder: StateReader, rows: Sequence[Sequence[int]], device: torch.device) -> EncoderStates:
     """The states of rows of subwords, special tokens included, of all layers."""
     ids, mask = pad_rows(rows, device, encoder.pad)
     with torch.inference_mode():
-        return EncoderStates(torch.stack(encoder(ids, mask)), mask)
+        return EncoderStates(torch.stack(list(encoder(ids, mask))), mask)
 
 
 class StoredStates:

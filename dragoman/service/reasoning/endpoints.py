@@ -14,9 +14,9 @@ from fastapi.responses import StreamingResponse
 
 from dragoman.engine.core.answer import as_json, fields_of
 from dragoman.engine.core.errors import NotInstalled, Unavailable
-from dragoman.engine.models.generation import bridge_place
+from dragoman.engine.core.names import model_name
+from dragoman.engine.models.generation import about_bridge, bridge_place
 from dragoman.engine.models.queue.worker import Cancelled
-from dragoman.engine.models.translating import about_bridge
 from dragoman.engine.qa.reasoning import Underway
 from dragoman.engine.qa.response import ReasonResponse
 from dragoman.service.dependencies import RuntimeDep, SettingsDep
@@ -41,7 +41,7 @@ async def reasoner(settings: SettingsDep) -> ConfiguredReasoner:
     try:
         place = bridge_place(settings)
         about = about_bridge(str(place)) or {}
-        return ConfiguredReasoner(model=str(about.get("name", place.name)))
+        return ConfiguredReasoner(model=str(about.get("name", model_name(str(place)))))
     except NotInstalled as fault:
         return ConfiguredReasoner(model=None, advice=str(fault))
 

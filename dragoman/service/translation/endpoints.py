@@ -13,8 +13,9 @@ from dragoman.engine.core.answer import as_json
 from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.core.turns import on_behalf_of
+from dragoman.engine.models.generation import about_bridge
 from dragoman.engine.models.queue.worker import Cancelled
-from dragoman.engine.models.translating import ENGLISH, about_bridge, good, translator_place
+from dragoman.engine.models.translating import ENGLISH, good, translator_place
 from dragoman.service.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded

@@ -17,7 +17,8 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from dragoman.backbone.pretrained.e5_file import E5File, find_file
+from dragoman.backbone.pretrained.e5_file import E5File
+from dragoman.backbone.pretrained.packages import E5_SMALL
 
 LAYER = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value"} | {
     "ao": "attention.output.dense", "fi": "intermediate.dense", "fo": "output.dense",
@@ -31,7 +32,7 @@ def write_folder(folder: Path, path: Path | None = None) -> None:
     Raises:
         CheckpointError: the package is not installed, or the file is another one.
     """
-    file = E5File(path or find_file())
+    file = E5File(path or E5_SMALL.require())
     folder.mkdir(parents=True, exist_ok=True)
     save_file(dict(tensors(file)), folder / "model.safetensors", metadata={"format": "pt"})
     write_tokenizer(file, folder)

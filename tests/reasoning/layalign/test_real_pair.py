@@ -8,7 +8,7 @@ import torch
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import pad_rows
-from dragoman.backbone.pretrained import smollm2
+from dragoman.backbone.pretrained import packages, smollm2
 from dragoman.backbone.pretrained.llm import LanguageModel, load_llm
 from dragoman.reasoning.layalign.model import EncoderStates, LayAlign, LayAlignConfig, Prompt
 
@@ -40,7 +40,7 @@ def test_the_llm_of_the_package_answers_in_english(llm: LanguageModel) -> None:
     assert llm.text(found[0, ids.shape[1] :].tolist()) == "The capital of France is Paris."
     assert llm.before.endswith("<|im_start|>user\n") and llm.after == "<|im_end|>\n<|im_start|>assistant\n"
     assert [llm.text([one]) for one in llm.ids("2026 bees")] == ["2", "0", "2", "6", " bees"]
-    assert llm.checksum == smollm2.SHA256
+    assert llm.checksum == packages.SMOLLM2.sha256
 
 
 def test_with_gates_at_0_the_pair_generates_what_the_llm_with_the_soft_prompt_does(

