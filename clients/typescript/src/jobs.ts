@@ -125,7 +125,9 @@ async function* counted(lines: Several<object>): AsyncGenerator<object> {
   for await (const line of lines) yield { offsets: "utf16", ...line };
 }
 
-/** `crypto.randomUUID` is not there in pages without TLS. */
+/** A key that no other job has; `crypto` is missing in Node 18, and its `randomUUID` in pages without TLS. */
 function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [Date.now(), ...Array.from({ length: 3 }, () => Math.random() * 2 ** 48)].map((part) =>
+    Math.floor(part).toString(36)
+  ).join("-");
 }

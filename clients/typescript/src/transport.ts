@@ -36,7 +36,7 @@ export interface ChangeOptions extends CallOptions {
 }
 
 /** A file, or its content. */
-export type Content = string | Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+export type Content = string | Blob | ArrayBuffer | Uint8Array | ReadableStream<Uint8Array>;
 
 export interface Asked {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -136,7 +136,7 @@ export class Transport {
     if (asked.json !== undefined) headers.set("content-type", "application/json");
     const body = asked.json !== undefined ? JSON.stringify(asked.json) : asked.content;
     const request: RequestInit & { duplex?: "half" } = { method: asked.method, headers, signal };
-    if (body !== undefined) request.body = body;
+    if (body !== undefined) request.body = body as BodyInit;
     if (body instanceof ReadableStream) request.duplex = "half";
     const send = this.#options.fetch ?? fetch;
     return send(this.#base + address(asked.path) + query(asked.parameters), request);

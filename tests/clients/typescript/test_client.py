@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ import pytest
 from tests.docs.pages import ROOT, blocks
 from tests.support.serving import Server, server
 from tests.support.standing_in import STANDING_IN
-from tests.support.typescript import CLIENT, deno, run_tests
+from tests.support.typescript import CLIENT, build, deno, run_tests
 
 pytestmark = pytest.mark.slow
 
@@ -51,11 +50,8 @@ def test_the_types_are_those_of_the_service(served: Server) -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_node_runs_what_is_built(served: Server, tmp_path: Path) -> None:
-    sources = [*CLIENT.glob("src/*.ts"), *CLIENT.glob("tests/*.ts")]
-    deno("transpile", "--no-check", "--outdir", tmp_path, *(path.relative_to(CLIENT) for path in sources))
+    build(tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
-    for path in tmp_path.rglob("*.js"):  # as the compiler of the package does
-        path.write_text(re.sub(r'(from "\.[^"]*)\.ts"', r'\1.js"', path.read_text(encoding="utf-8")), encoding="utf-8")
     tests = ["tests/client.test.js", "tests/transport.test.js"]
     done = subprocess.run(
         ["node", "--test", "--test-name-pattern=highlights|again|events", *tests],
