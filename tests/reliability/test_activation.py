@@ -1,4 +1,7 @@
-"""Activating a table: killed at every step of it, and a thousand times while others search."""
+"""Activating a table: killed at every step of it, and hundreds of times while others search.
+
+``DRAGOMAN_TEST_SWAPS`` is how often; docs/reliability.md has the result of a thousand.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from tests.support.serving import server
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
-SWAPS = 1_000
+SWAPS = int(os.environ.get("DRAGOMAN_TEST_SWAPS", "300"))
 VERSIONS = 3
 STEPS = frozenset({"write", "tofile", "flush", "fsync", "truncate", "rename", "replace", "unlink", "rmdir", "mkdir"})
 """What is called that changes files; what changes the database is seen by SQLAlchemy."""
@@ -56,15 +59,17 @@ def upload_third(tables: Tables) -> None:
 class Steps:
     """Counts the steps of a change in this thread, and kills the process at the one that is named."""
 
-    def __init__(self, fatal: int) -> None:
+    def __init__(self, fatal: int, files: bool) -> None:
+        """With ``files`` what changes files is a step as well."""
         self.taken = 0
         self._fatal = fatal
+        self._files = files
 
     def watch(self, change: Callable[[], None]) -> None:
         event.listen(Engine, "before_cursor_execute", self._executed)
         event.listen(Engine, "commit", lambda *_: self._step())
         event.listen(Session, "after_commit", lambda *_: self._step())
-        sys.setprofile(self._called)
+        sys.setprofile(self._called if self._files else None)
         try:
             change()
         finally:
@@ -111,7 +116,9 @@ class Trial:
         self.changed(tables, fatal)
 
     def changed(self, tables: Tables, fatal: int) -> None:
-        steps = Steps(fatal)
+        steps = Steps(
+            fatal, files=self.settings.store.url.startswith("sqlite")
+        )  # the files are the same with the other
         steps.watch(lambda: self.change(tables))
 
     def checked(self, tables: Tables) -> None:
@@ -176,7 +183,7 @@ def test_killed_at_every_step_it_is_the_old_version_or_the_new_one(
     assert len(seen) > 2
 
 
-def test_every_answer_during_a_thousand_swaps_is_of_the_one_version_that_it_names(in_memory: Path) -> None:
+def test_every_answer_during_swaps_is_of_the_one_version_that_it_names(in_memory: Path) -> None:
     with server(in_memory) as running:
         running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
         headers = {"content-type": "application/x-ndjson"}

@@ -26,7 +26,7 @@ def post(running: Server, path: str, body: dict[str, object]) -> httpx.Response:
 def test_a_long_batch_of_another_model_is_no_reason_to_be_unready_but_one_longer_than_any_should_be_is(
     tmp_path: Path, gate: Path, clients: ThreadPoolExecutor
 ) -> None:
-    with server(tmp_path / "data", STANDING_IN, translator="upper", worker_hung_seconds=15) as running:
+    with server(tmp_path / "data", STANDING_IN, translator="upper", worker_hung_seconds=6) as running:
         assert post(running, "/v1/rerank", RERANK).status_code == 200
         held = clients.submit(post, running, "/v1/translate", TRANSLATE)
         wait_for(lambda: any("translating 1: hold" in line for line in running.log))

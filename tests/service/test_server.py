@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_stop_ends_uploads_where_they_are_and_says_so(tmp_path: Path) -> None:
-    with server(tmp_path) as running:
+    with server(tmp_path, shutdown_seconds=3) as running:
         client = running.client
         client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:

@@ -39,12 +39,11 @@ def search(server: Server, query: str, **more: Any) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize("seed", range(2))
 def test_killed_while_it_embeds_it_serves_exactly_what_the_database_has(
-    tmp_path: Path, database_url: str | None, seed: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.01")
-    noise = random.Random(seed)
+    noise = random.Random(0 if database_url is None else 1)
     settings: dict[str, Any] = QUICK if database_url is None else {**QUICK, "database_url": database_url}
     known: dict[str, str] = {}
     for round in range(4):

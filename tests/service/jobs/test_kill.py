@@ -1,7 +1,11 @@
-"""A real server, killed while it works on a job, and while one is uploaded."""
+"""A real server, killed while it works on a job, and while one is uploaded.
+
+``DRAGOMAN_TEST_KILLS`` is how often; docs/reliability.md has the result of ten times.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import time
@@ -34,11 +38,11 @@ from tests.support.standing_in import STANDING_IN
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 LINES = 400
-KILLS = 10
+KILLS = int(os.environ.get("DRAGOMAN_TEST_KILLS", "5"))
 SLOWLY = {"job_threads": 2}
 
 
-def test_a_job_that_is_killed_ten_times_is_answered_once_and_as_without_a_kill(
+def test_a_job_that_is_killed_repeatedly_is_answered_once_and_as_without_a_kill(
     tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rerank requests over SQLite, searches over PostgreSQL."""

@@ -230,7 +230,7 @@ def test_a_job_expires_with_what_is_done(tmp_path: Path, scorer: LinkScorer) -> 
 
 
 def test_a_job_waits_for_what_is_down_and_gives_lines_up_after_a_while(tmp_path: Path, scorer: LinkScorer) -> None:
-    down = {"worker_url": "http://127.0.0.1:9", "job_retry_seconds": 4.0}
+    down = {"worker_url": "http://127.0.0.1:9", "job_retry_seconds": 2.0}
     with service(Settings.load(data_dir=tmp_path), scorer, **down) as runtime:
         id = submit(runtime, rerank_lines(3))
         wait_for(lambda: runtime.jobs.get(id).message is not None)

@@ -68,12 +68,12 @@ def test_texts_get_the_same_translations_alone_and_together(translating: Server)
 def test_a_job_that_translates_beside_them_changes_no_translation(translating: Server) -> None:
     alone = [translate(translating, text=text).json()["texts"][0] for text in TEXTS]
     search = {"query": "Biene", "query_language": "en", "method": "none", "translate_snippets": True, "rerank": False}
-    job = submit(translating.client, [search | {"custom_id": str(number)} for number in range(60)], "search")
+    job = submit(translating.client, [search | {"custom_id": str(number)} for number in range(20)], "search")
     with ThreadPoolExecutor(4) as pool:
-        while done(translating.client, job) < 60:
-            together = list(pool.map(lambda text: translate(translating, text=text).json()["texts"][0], 6 * TEXTS))
-            assert together == 6 * alone
-    assert finished(translating.client, job)["counts"]["completed"] == 60
+        while done(translating.client, job) < 20:
+            together = list(pool.map(lambda text: translate(translating, text=text).json()["texts"][0], 3 * TEXTS))
+            assert together == 3 * alone
+    assert finished(translating.client, job)["counts"]["completed"] == 20
 
 
 def test_a_translation_that_does_not_end_is_named(translating: Server) -> None:
