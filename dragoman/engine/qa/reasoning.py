@@ -18,7 +18,7 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.qa.request import ReasonQuery
 from dragoman.engine.qa.response import AnswerDocument, ReasonResponse, Usage
 from dragoman.engine.query.description import undecided_message
-from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
+from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect, detect_by_words
 from dragoman.engine.query.response import QueryRead
 from dragoman.engine.search.ranked import RankedDocument
 from dragoman.engine.search.request import SearchQuery
@@ -143,13 +143,17 @@ class Reasoning:
     def _question_language(self, request: ReasonQuery, reasoner: ReasonerInfo, degraded: list[Degraded]) -> Detection:
         """The question's language: given, or one that the bridge learned or a neighbour of these; a guess is reported.
 
-        Readers' languages are the more likely ones.
+        Readers' languages are the more likely ones. Of an LLM without a bridge nobody says what it reads: any usual
+        language may be meant.
         """
         if request.language is not None:
             return Detection.of_request(request.language)
         candidates = {FALLBACK, *reasoner.languages, *NEIGHBOURS} if reasoner.languages else {FALLBACK}
         readers = self._settings.search.readers
-        detection = detect(request.question, candidates, lambda language, word: False, readers=readers)
+        if reasoner.bridge:
+            detection = detect(request.question, candidates, lambda language, word: False, readers=readers)
+        else:
+            detection = detect_by_words(request.question, readers)
         if not detection.decided:
             degraded.append(Degraded.of("detect", f"question: {undecided_message(detection.language)}", "undecided"))
         return detection
