@@ -42,8 +42,11 @@ class CommitCounter:
     def _connect(self) -> sqlite3.Connection:
         """A connection of its own: the number is that of the commits of all others."""
         arguments, options = self._engine.dialect.create_connect_args(self._engine.url)
-        choices: dict[str, Any] = {**options, "check_same_thread": False, "isolation_level": None}
-        return sqlite3.connect(*arguments, **choices)
+        connect: Any = sqlite3.connect
+        connection: sqlite3.Connection = connect(
+            *arguments, **{**options, "check_same_thread": False, "isolation_level": None}
+        )
+        return connection
 
     def close(self) -> None:
         """Let the database go; it is opened again when it is asked for."""

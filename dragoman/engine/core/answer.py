@@ -60,7 +60,7 @@ class Degraded(Answer):
 
 def fields_of(answer: Any) -> Any:
     """An answer as JSON is made of: dictionaries, without the fields that are left out, lists, texts and numbers."""
-    kind = type(answer)
+    kind: Any = type(answer)
     if kind in _PLAIN:
         return answer
     if kind is list or kind is tuple:

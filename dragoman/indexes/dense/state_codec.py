@@ -25,6 +25,8 @@ SHIPPED = Path(__file__).parent / "codebooks"
 _BITS = 8
 _TRAINING_ITERATIONS = 25
 _LEAST_VARIANCE = 1e-9
+_ADDED_AT_ONCE = 2_048
+"""Subwords whose products stay in a processor's cache while they are added up."""
 
 Floats = NDArray[np.floating[Any]]
 States = NDArray[np.float32]
@@ -108,10 +110,13 @@ class StateCodec:
         rotated = (states @ self._rotation.T).reshape(len(states), self.size, self.width // self.size)
         tables = self.centroids @ rotated.transpose(1, 2, 0)
         products = np.zeros((len(codes), len(states)), np.float32)
-        part = np.empty_like(products)
-        for table, column in zip(tables, codes.T.astype(np.intp), strict=True):
-            np.take(table, column, axis=0, out=part, mode="clip")  # which does not copy ``out``
-            products += part
+        part = np.empty((min(len(codes), _ADDED_AT_ONCE), len(states)), np.float32)
+        for start in range(0, len(codes), _ADDED_AT_ONCE):
+            some = products[start : start + _ADDED_AT_ONCE]
+            looked_up = part[: len(some)]
+            for table, column in zip(tables, codes[start : start + _ADDED_AT_ONCE].T.astype(np.intp), strict=True):
+                np.take(table, column, axis=0, out=looked_up, mode="clip")  # which does not copy ``out``
+                some += looked_up
         ends = np.cumsum(lengths, dtype=np.int64)
         largest: NDArray[np.float32] = np.maximum.reduceat(products, ends - np.array(lengths, np.int64))
         return largest + states @ self._mean

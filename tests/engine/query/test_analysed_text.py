@@ -67,6 +67,9 @@ def test_kept_words_are_those_of_the_text_in_its_language(asked: list[tuple[str,
         analysed = AnalysedText(text, language, analyses.__getitem__, recent)
         assert analysed.tokens == PlainAnalysis(language).tokens(text)
         assert recent.tokens(text, analyses[language]) is analysed.tokens
+        terms = [token.term for token in analysed.tokens]
+        places = {term: [place for place, other in enumerate(terms) if other == term] for term in terms if term}
+        assert analysed.places == places
         assert len(analyses[language].asked) <= before + 1
 
 

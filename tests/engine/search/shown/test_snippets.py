@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.engine.query.analysed_text import RecentWords
 from dragoman.engine.search.shown.snippets import Match, Matcher, Window, best_window, inside, sentence_window
 from dragoman.lexicon.query import IDENTICAL, Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.passages import sentences
@@ -74,6 +75,10 @@ def test_evidence_in_any_script_lies_where_it_says(language_text: tuple[str, str
 
     matches = Matcher(query, "term").matches(tokens)
     assert {(m.start, m.end, m.group, m.probability, m.origin) for m in matches} == plain_matches(query, tokens)
+    kept = RecentWords()
+    kept.tokens(text, PlainAnalysis(language))
+    places = Matcher(query, "term").places_among(kept.places(text, PlainAnalysis(language)))
+    assert Matcher(query, "term").matches(tokens, places=places) == matches
     window = best_window(text, tokens, matches, [1.0] * len(groups), length)
     assert 0 <= window.start <= window.end <= len(text)
     assert window.end - window.start <= length
