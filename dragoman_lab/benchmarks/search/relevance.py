@@ -10,8 +10,9 @@ parallel text with permissive licences and kept in the work folder, as the signa
   that of outcomes drawn by the probabilities themselves, which is what so few questions show of a perfect one.
 - Brier: the mean squared error, beside that of the base rate said of every hit.
 - weak: how many of the relevant hits, and of the others, are called so;
-- found: of questions, half of which are asked of a collection without their relevant documents, how many of these are
-  not called good, and how many of the others; and how many of queries of random letters are called none.
+- found: of questions, half of which are asked of a collection without their relevant documents, their paragraphs or
+  their articles, how many of these are not called good, and how many of the others; and how many of queries of random
+  letters are called none.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dragoman.engine.search.relevance.judging import load_fitted
 from dragoman_lab.benchmarks.search.relevance_fit import UNITS, read_pairs, tables_of_pairs
 from dragoman_lab.benchmarks.search.relevance_judged import (
     METHODS,
+    REMOVALS,
     RERANKED,
     Asked,
     Floats,
@@ -101,10 +103,15 @@ def weakness(asked: Iterable[Asked]) -> str:
 
 
 def answers(asked: Sequence[Asked]) -> str:
-    """What is said of questions with and without relevant documents."""
-    without = [label(question.removed) for question in asked if is_removed(question.question)]
-    others = [label(question.hits) for question in asked if not is_removed(question.question)]
-    return f"{1 - share(without, 'good'):.0%} | {1 - share(others, 'good'):.0%}"
+    """What is said of questions without what is relevant, by what was taken out, and of those with it."""
+    parts = []
+    for removal in REMOVALS:
+        without = [label(question.removed[removal]) for question in asked if is_removed(question.question)]
+        parts.append(f"{1 - share(without, 'good'):.0%}")
+    others = [question.hits for question in asked if not is_removed(question.question)]
+    first = [hits for hits in others if hits.relevant[:1].any()]
+    parts += [f"{1 - share([label(hits) for hits in some], 'good'):.0%}" for some in (others, first)]
+    return " | ".join(parts)
 
 
 def table(title: str, rows: Iterable[Row]) -> list[str]:
@@ -113,8 +120,9 @@ def table(title: str, rows: Iterable[Row]) -> list[str]:
         f"### {title}",
         "",
         "| | questions | ECE, rank 1 | by chance | Brier | base rate | ECE, ranks 2 to 10 | by chance | Brier"
-        " | base rate | weak, relevant | weak, others | not good, removed | not good, others |",
-        "|" + "---|" * 14,
+        " | base rate | weak, relevant | weak, others | not good, document removed | paragraph | article"
+        " | not good, others | others whose first hit is relevant |",
+        "|" + "---|" * 17,
     ]
     lines += [
         f"| {row.name} | {len(row.asked)} | {calibration(row.asked)} | {weakness(row.asked)} | {answers(row.asked)} |"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,12 +25,14 @@ from numpy.typing import NDArray
 from dragoman.engine.search.relevance.judging import FITTED, Fitted, probabilities
 from dragoman.engine.search.relevance.signals import SIGNALS
 from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
-from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Searcher, open_searcher
+from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Removal, Searcher, open_searcher
 from dragoman_lab.benchmarks.search.relevance_tasks import Pair, all_pairs, nonsense_task, short_task, xquad_tasks
 from dragoman_lab.evaluation.serving import TableFile
 
 Floats = NDArray[np.float64]
 UNITS = ("sentence", "paragraph")
+EVERYWHERE = ("psq", "dense", "hybrid")
+"""The methods that are asked in all pairs; the others only in those of English and another language."""
 WORDS = ("lead", "clear", "share", "words")
 VECTORS = ("lead", "clear", "near")
 BOTH = (*WORDS, "near")
@@ -55,8 +58,13 @@ LIKE = {
     "hybrid rerank": "hybrid late rerank",
 }
 """Kinds that are fitted to the hits of others, of which they have the signals."""
-GOOD_OF_REMOVED = 0.1
-"""The share of questions without relevant documents that may be called good."""
+GOOD_OF_REMOVED = 0.09
+"""The share of questions without relevant documents that may be called good, of each kind: a tenth, and a little less,
+as test questions are others."""
+REMOVED: Removal = "paragraph"
+"""What questions without relevant documents lack."""
+LEAST_ANSWERS = 100
+"""A kind with fewer answers keeps what was fitted before."""
 NONE_OF_ANSWERED = 0.03
 """The share of questions with relevant documents that may be called none, of each kind."""
 LEAST_NONSENSE = 20
@@ -123,20 +131,23 @@ class Best(NamedTuple):
     signals: Floats
     answered: float
     """1 where a relevant document is among the hits."""
+    present: bool
+    """Whether the collection has one."""
     about: float
     """0 for random letters."""
 
 
 def best_hits(asked: Iterable[Asked], relevance: Mapping[str, Mapping[str, dict[str, float]]]) -> list[Best]:
     """The best hits of all questions, with and without their relevant documents; those of random letters once."""
-    model = Fitted(relevance, {}, {}, {}, 0.0, 0.0, {})
+    model = Fitted(relevance, {}, {}, {}, 0.0, {}, {})
     best_of_all = []
     for question in asked:
         about = float("nonsense" not in question.task)
-        for hits in (question.hits, question.removed)[: 2 if about else 1]:
+        for hits in (question.hits, question.removed[REMOVED])[: 2 if about else 1]:
             if hits.kinds:
                 best = int(np.argmax(model.relevances(hits.kinds, hits.signals)))
-                best_of_all.append(Best(hits.kinds[best], hits.signals[best], float(hits.relevant.max()), about))
+                answered, present = float(hits.relevant.max()), hits is question.hits
+                best_of_all.append(Best(hits.kinds[best], hits.signals[best], answered, present, about))
     return best_of_all
 
 
@@ -153,40 +164,42 @@ def probability(coefficients: Mapping[str, float], answer: Best) -> float:
     return probabilities(coefficients, answer.signals[None]).item()
 
 
-def fit(asked: Sequence[Asked]) -> dict[str, Any]:
-    """The coefficients of all kinds, and the thresholds."""
-    relevance: dict[str, dict[str, dict[str, float]]] = {}
-    answered: dict[str, dict[str, float]] = {}
-    about: dict[str, dict[str, float]] = {}
-    none: dict[str, float] = {}
-    for kind, names in KINDS.items():
-        relevance[kind] = {
-            place: fit_logistic(hits_of(LIKE.get(kind, kind), asked, first=place == "first"), names)
+def fit(asked: Sequence[Asked], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """The coefficients of all kinds, and the thresholds; the ``earlier`` ones of kinds that few answers are of."""
+    names = ("relevance", "answered", "about", "good", "none", "levels")
+    fitted: dict[str, dict[str, Any]] = {name: dict(earlier[name]) for name in names}
+    counts = Counter(question.hits.kinds[0] for question in asked if question.hits.kinds)
+    kinds = [kind for kind in KINDS if counts[LIKE.get(kind, kind)] >= LEAST_ANSWERS]
+    for kind in kinds:
+        fitted["levels"][kind] = level_of(LIKE.get(kind, kind), asked)
+        fitted["relevance"][kind] = {
+            place: fit_logistic(hits_of(LIKE.get(kind, kind), asked, first=place == "first"), KINDS[kind])
             for place in ("first", "others")
         }
-    answers = best_hits(asked, relevance)
-    for kind, names in KINDS.items():
+    answers = best_hits(asked, fitted["relevance"])
+    for kind in kinds:
         of_kind = [answer for answer in answers if answer.kind == LIKE.get(kind, kind)]
-        further = names if "share" not in names else (*names, "unmatched")
-        answered[kind] = fit_answers([answer for answer in of_kind if answer.about], names, about=False)
-        about[kind] = fit_answers(of_kind, further, about=True)
+        answered = fit_answers([answer for answer in of_kind if answer.about], KINDS[kind], about=False)
+        about = fit_answers(of_kind, about_names(kind), about=True)
         if kind in ("smt", "none") and sum(not answer.about for answer in of_kind) < LEAST_NONSENSE:
-            about[kind] = about["psq"]
-        present = [probability(about[kind], answer) for answer in of_kind if answer.answered]
-        none[kind] = round(float(np.quantile(present, NONE_OF_ANSWERED)), 4)
-    removed = [probability(answered[answer.kind], answer) for answer in answers if answer.about and not answer.answered]
-    return {
-        "relevance": relevance,
-        "answered": answered,
-        "about": about,
-        "levels": {kind: level_of(LIKE.get(kind, kind), asked) for kind in KINDS},
-        "weak": WEAK,
-        "good": round(float(np.quantile(removed, 1 - GOOD_OF_REMOVED)), 4),
-        "none": none,
-    }
+            about = fitted["about"]["psq"]
+        removed = [probability(answered, answer) for answer in of_kind if answer.about and not answer.present]
+        present = [probability(about, answer) for answer in of_kind if answer.answered]
+        fitted["answered"][kind], fitted["about"][kind] = answered, about
+        fitted["good"][kind] = round(float(np.quantile(removed, 1 - GOOD_OF_REMOVED)), 4)
+        fitted["none"][kind] = round(float(np.quantile(present, NONE_OF_ANSWERED)), 4)
+    return {**fitted, "weak": WEAK}
 
 
-def ask_all(searcher: Searcher, data: Path, pairs: Sequence[Pair], units: Sequence[str], questions: int) -> list[Asked]:
+def about_names(kind: str) -> tuple[str, ...]:
+    """The signals by which random letters are told."""
+    names = KINDS[kind]
+    return (*names, *(["unmatched"] if "share" in names else []), *(["odd"] if "near" in names else []))
+
+
+def ask_all(
+    searcher: Searcher, data: Path, pairs: Sequence[Pair], units: Sequence[str], questions: int, reranked: int
+) -> list[Asked]:
     """All examples: questions, answers as queries, and random letters; the latter only of pairs with English."""
     asked: list[Asked] = []
     for unit in units:
@@ -194,16 +207,17 @@ def ask_all(searcher: Searcher, data: Path, pairs: Sequence[Pair], units: Sequen
             with_english = "en" in (task.benchmark.source, task.benchmark.target)
             translated = task.benchmark.source != task.benchmark.target
             for way in METHODS:
-                if way.late or (with_english and translated):
-                    asked += searcher.ask(task, way, questions)
-                    if way.method != "none":
-                        asked += searcher.ask(short_task(data, task), way, questions // 2)
+                if not (way.method in EVERYWHERE and way.late) and not (with_english and translated):
+                    continue
+                asked += searcher.ask(task, way, questions)
+                if way.method != "none":
+                    asked += searcher.ask(short_task(data, task), way, questions // 4)
                 if with_english and translated:
-                    asked += searcher.ask(nonsense_task(task), way, questions // 6)
-            if task.is_reranked:
+                    asked += searcher.ask(nonsense_task(task), way, questions // 4)
+            if task.is_reranked and reranked:
                 for way in RERANKED:
-                    asked += searcher.ask(task, way, questions // 2)
-                    asked += searcher.ask(nonsense_task(task), way, questions // 6)
+                    asked += searcher.ask(task, way, reranked)
+                    asked += searcher.ask(nonsense_task(task), way, reranked // 3)
     return asked
 
 
@@ -227,11 +241,14 @@ def main() -> None:
     parser.add_argument("--pairs", type=read_pairs, default=all_pairs(), help="such as en-de,de-en; default: all")
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
+    parser.add_argument("--reranked", type=int, default=30, help="of a few pairs, with reranking; 0: none")
     arguments = parser.parse_args()
+    counts = arguments.questions, arguments.reranked
     tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs)
     with open_searcher(arguments.work, tables) as searcher:
-        asked = ask_all(searcher, arguments.data, arguments.pairs, arguments.units.split(","), arguments.questions)
-    content = {"command": "python -m dragoman_lab.benchmarks.search.relevance_fit", **fit(asked)}
+        asked = ask_all(searcher, arguments.data, arguments.pairs, arguments.units.split(","), *counts)
+    earlier = json.loads(FITTED.read_text(encoding="utf-8"))
+    content = {"command": "python -m dragoman_lab.benchmarks.search.relevance_fit", **fit(asked, earlier)}
     FITTED.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

@@ -7,19 +7,20 @@ measuring begin where they were stopped.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, place_of
 from dragoman.engine.search.relevance.judging import BEST, Judge
-from dragoman.engine.search.relevance.signals import LOOKED_AT, SIGNALS
+from dragoman.engine.search.relevance.signals import SIGNALS
 from dragoman.engine.search.request import Method, RerankOptions, SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
@@ -29,6 +30,8 @@ from dragoman_lab.evaluation.benchmark import Benchmark, json_lines
 from dragoman_lab.evaluation.serving import TableFile
 
 Floats = NDArray[np.float64]
+Removal = Literal["document", "paragraph", "article"]
+"""What is taken out of a collection: the relevant documents alone, or all of their paragraphs or articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,9 @@ class Way:
         return self.method + (" rerank" if self.rerank else "") + ("" if self.late else " early")
 
 
+REMOVALS: tuple[Removal, ...] = ("document", "paragraph", "article")
+DEPTH = 100
+"""How many documents are ranked: enough for ten where those of an article are taken out."""
 METHODS = (*(Way(method) for method in ("psq", "smt", "none", "dense", "hybrid")), Way("hybrid", late=False))
 RERANKED = (Way("psq", 10), Way("hybrid", 10))
 
@@ -65,13 +71,16 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its hits, and with those that it has when all relevant documents are taken out."""
+    """A question with its hits, and with those that it has when what is relevant is taken out."""
 
     task: str
     way: str
     question: str
     hits: Hits
-    removed: Hits
+    removed: Mapping[Removal, Hits]
+
+
+_PLACE = re.compile(r"(?P<paragraph>(?P<article>[a-z]{2}-a\d{3})-p\d{2})(-s\d{2,})?$")
 
 
 class Searcher:
@@ -89,7 +98,13 @@ class Searcher:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         return [
-            Asked(task.name, way.name, row["question"], _read(row["hits"]), _read(row["removed"]))
+            Asked(
+                task.name,
+                way.name,
+                row["question"],
+                _read(row["hits"]),
+                {removal: _read(row["removed"][removal]) for removal in REMOVALS},
+            )
             for row in json_lines(path, ("question",))
         ]
 
@@ -110,7 +125,7 @@ class Searcher:
             query_language=task.benchmark.source,
             collections=[task.collection],
             method=way.method,
-            top_k=LOOKED_AT,
+            top_k=DEPTH,
             rerank=RerankOptions(way.rerank) if way.rerank else False,
         )
         retrieval = self._runtime.search.rank(request)
@@ -120,11 +135,18 @@ class Searcher:
         ids = self._runtime.collections.ids_by_keys([document.key for document in documents])
         relevant = relevant_documents(task.benchmark, query)
         keys = {document.key for document in documents if ids[document.key] in relevant}
-        return {
-            "question": query,
-            "hits": _judge(retrieval, documents, keys),
-            "removed": _judge(retrieval, [document for document in documents if document.key not in keys], set()),
-        }
+        removed: dict[Removal, Any] = {}
+        for removal in REMOVALS:
+            parts = {part_of(document, removal) for document in relevant}
+            left = [document for document in documents if part_of(ids[document.key], removal) not in parts]
+            removed[removal] = _judge(retrieval, left, set())
+        return {"question": query, "hits": _judge(retrieval, documents, keys), "removed": removed}
+
+
+def part_of(document: str, removal: Removal) -> str:
+    """The paragraph or article that a document of XQuAD-R is of, by its id; the id of others, or of the document."""
+    place = _PLACE.match(document)
+    return document if place is None or removal == "document" else place[removal]
 
 
 def _undo_late(retrieval: Retrieval) -> None:

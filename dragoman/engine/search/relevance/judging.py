@@ -59,8 +59,8 @@ class Fitted:
     """What the ten best others score on average."""
     weak: float
     """A hit below this relevance is weak."""
-    good: float
-    """Something was found where it is answered with this probability."""
+    good: Mapping[str, float]
+    """Something was found where it is answered with this probability, by the signals of the best hit."""
     none: Mapping[str, float]
     """Nothing was, where the best hit has to do with the query less probably than this."""
 
@@ -80,7 +80,8 @@ class Fitted:
         factor = probabilities(self.about[kind], of_best).item() / self.none[kind]
         if factor < 1:
             return Verdict("none", factor)
-        return Verdict("good" if probabilities(self.answered[kind], of_best).item() >= self.good else "weak", 1.0)
+        answered = probabilities(self.answered[kind], of_best).item()
+        return Verdict("good" if answered >= self.good[kind] else "weak", 1.0)
 
 
 @cache

@@ -14,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval
+from dragoman.engine.search.relevance.oddness import oddness
 
 Floats = NDArray[np.float64]
 Group = tuple[int, str]
 """The documents of one language in one collection, by its key."""
 
-SIGNALS = ("first", "lead", "clear", "share", "words", "unmatched", "near", "late", "score")
+SIGNALS = ("first", "lead", "clear", "share", "words", "unmatched", "near", "late", "score", "odd")
 """first: whether its score exceeds all others; lead: by how much, negative below the best; clear: by how much it
 exceeds the mean of the ten best others. share: how much of the query's idf it covers, that of words that no document
 has included; words: the logarithm of their number; unmatched: the share of those that no document has. near: its
 cosine, less the mean one of passages in its language. late: its match by late interaction. score: what orders it, of
-reranked documents as log odds."""
+reranked documents as log odds. odd: how unlike writing the query's letters are, where it was encoded."""
 LOOKED_AT = 50
 """The first documents, which others are compared with: on every page, and however many hits are asked for."""
 OTHERS = 10
@@ -104,6 +105,8 @@ def read_signals(
 ) -> Floats:
     """The signals of documents (documents, signals), in the order of :data:`SIGNALS`; NaN for what is not known."""
     signals = np.full((len(documents), len(SIGNALS)), np.nan)
+    if retrieval.encoded is not None:
+        signals[:, 9] = oddness(retrieval.query.text, retrieval.encoded)
     for row, document in zip(signals, documents, strict=True):
         if document.rerank is None or reranked is None:
             competition, score = ranked, ranked_score(document)
