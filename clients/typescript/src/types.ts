@@ -1167,16 +1167,16 @@ export interface QaResponse {
   query: QueryRead;
   answers: Array<QaAnswer>;
   /**
-   * The probability that nothing that was read answers the question, 1 where nothing was found; left out where
-   * the reader failed.
+   * The probability that nothing that was read answers the question, 1 where nothing was found; null where the
+   * reader failed, which `degraded` reports.
    */
-  no_answer?: number | null;
+  no_answer: number | null;
   /**
    * Whether there is an answer: `good`, one that is more probable than that there is none; `weak`, only less
    * probable
-   * ones; or `none`: no answers, or no passages that are about it. Left out where the reader failed.
+   * ones; or `none`: no answers, or no passages that are about it. Null where the reader failed.
    */
-  found?: "good" | "weak" | "none";
+  found: "good" | "weak" | "none" | null;
   /** The reader that answered. */
   model: string;
   /** The hits that were found for the question, as in search; not with a context. */
@@ -1738,13 +1738,14 @@ export interface StatementResponse {
   request_id: string;
   /** The statement as it was understood. */
   query: QueryRead;
-  /** `unknown` where the text neither says nor denies it, or the reader is not sure; left out where it failed. */
-  label?: "true" | "false" | "unknown" | null;
+  /** `unknown` where the text neither says nor denies it, the reader is not sure, or nothing was read. */
+  label: "true" | "false" | "unknown";
   /**
    * The probability that the label is right; of `unknown` the probability that the text says neither, which may be
-   * small where the reader is not sure.
+   * small where the reader is not sure. Null where nothing was found, or the reader failed, which `degraded`
+   * reports.
    */
-  probability?: number | null;
+  probability: number | null;
   /** Left out where no sentence of the text decides, as of what is unknown. */
   evidence?: Evidence | null;
   /** The reader that judged. */
