@@ -13,6 +13,7 @@ from dragoman.checking.garbage import check_garbage
 from dragoman.checking.knowledge import Knowledge, Vectors
 from dragoman.checking.lengths import measure_length
 from dragoman.checking.naming.matching import NameMatching
+from dragoman.checking.negation import compare_negations
 from dragoman.checking.sentence import Pair
 from dragoman.checking.thresholds import Thresholds, shipped_thresholds
 from dragoman.deadline import check_each
@@ -82,6 +83,8 @@ def _judge(pair: Pair, names: list[Reason], cosine: float | None, knowledge: Kno
     if cosine is None or cosine < meaning.least:
         reasons.append(Reason("meaning"))
         failed |= cosine is not None and cosine < meaning.elsewhere
+    if (denial := compare_negations(pair)) is not None:
+        reasons.append(denial)
     if knowledge.forward is not None:
         reasons += check_glossary(pair.source, pair.target, knowledge.forward, knowledge.backward)
     return Check(_decide(reasons, failed), tuple(reasons))

@@ -113,6 +113,55 @@ def test_places_and_peoples_are_compared_by_their_names(language: str, source: s
     assert "name" in codes(check_sentence(source, wrong, knowledge(language)))
 
 
+@pytest.mark.parametrize(
+    ("language", "source", "translation", "lost"),
+    [
+        (
+            "de",
+            "Der Sender gehört zu BSkyB und sendet Filme.",
+            "The channel belongs to the firm and shows films.",
+            "BSkyB",
+        ),
+        (
+            "de",
+            "Dort wartete gestern Kieran Clifton auf den Bus.",
+            "A man waited there yesterday for the bus.",
+            "Kieran Clifton",
+        ),
+        ("el", "Ο σταθμός ανήκει στην BSkyB.", "The channel belongs to the firm.", "BSkyB"),
+        ("zh", "许多Facebook用户抗议。", "Many users of the site protested.", "Facebook"),
+        ("hi", "वह कल जर्मनी गया।", "He went there yesterday.", "जर्मनी"),
+        ("ru", "Он вернулся в США.", "He returned to the city.", "США"),
+    ],
+)
+def test_names_that_the_source_alone_has_are_missed(language: str, source: str, translation: str, lost: str) -> None:
+    check = check_sentence(source, translation, knowledge(language))
+    assert lost in [reason.source for reason in check.reasons if reason.code == "name"]
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "denial"),
+    [
+        ("Der Vertrag gilt nicht für Ärzte.", "The contract applies to doctors.", ("nicht", None)),
+        ("Der Vertrag gilt für Ärzte.", "The contract does not apply to doctors.", (None, "not")),
+        ("Der Vertrag gilt nicht für Ärzte.", "The contract does not apply to doctors.", None),
+        ("Der Vertrag gilt nicht nur für Ärzte.", "The contract applies to more than doctors.", None),
+        ("Das ist nicht möglich.", "This is impossible.", None),
+    ],
+)
+def test_what_one_sentence_denies_and_the_other_does_not_is_a_doubt(
+    source: str, translation: str, denial: tuple[str | None, str | None] | None
+) -> None:
+    for pair, known in (((source, translation), knowledge()), ((translation, source), knowledge().invert())):
+        denials = [
+            (reason.source, reason.text)
+            for reason in check_sentence(*pair, known).reasons
+            if reason.code == "meaning" and (reason.source or reason.text)
+        ]
+        expected = [] if denial is None else [denial if known.source == "de" else denial[::-1]]
+        assert denials == expected
+
+
 def test_offices_and_institutions_are_no_names() -> None:
     source = "La Cour suprême a donné raison au gouvernement."
     assert "name" not in codes(check_sentence(source, "The Supreme Court ruled for the Government.", knowledge("fr")))

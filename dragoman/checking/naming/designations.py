@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from dragoman.checking.naming.folding import fold_name
 
 __all__ = ["is_designation"]
 
 _ENGLISH = frozenset(
     """
-    academy act administration agency agreement airlines airport alliance ambassador archbishop army assembly
-    association attorney authority award awards bank basin battle bay bible bill bishop board book bridge building
-    bureau cabinet capitol captain castle cathedral catholic catholics cave center central centre century ceo
-    chair chairman championship championships chancellor channel charter chief christian christianity christians
-    christmas church city club coast college colonel commander commission commissioner committee commons communist
-    community company confederation conference congress conservative conservatives constitution convention
+    academy act administration affairs agency agreement airlines airport alliance ambassador appeals archbishop army
+    assembly association attorney authority award awards bank basin battle bay bible bill bishop board book bridge
+    building bureau cabinet capitol captain castle cathedral catholic catholics cave center central centre century
+    ceo chair chairman championship championships chancellor channel charter chief christian christianity christians
+    christmas church city club coast college colonel commander commerce commission commissioner committee commons
+    communist community company confederation conference congress conservative conservatives constitution convention
     corporation council councillor counsel count county court crime crisis crown cup declaration defence defense
-    democrat democratic democrats department deputy development director district division doctor duke earl earth
-    east eastern economic edict education elector embassy emergency emperor empire energy environment epidemic
-    european exchange executive falls far fathers federal federation festival figures finance first football force
-    forces foreign forest forum foundation free front fund gallery game games garden gate general god government
-    governor great greater group gulf hall harbor harbour health high highway hill hills history holy home
-    hospital hotel house human id immigration independence independent industry information institute institution
-    interior international internet island islands jewish jews journal judge judgement judgment justice king
-    kingdom labor labour lake land last law league left legislature liberal liberals library lieutenant life line
-    lord lords machine magazine main major manager market mass mayor measures media medical medicine member
-    memorial middle midwest military minister ministry mission mountain mountains movement mp mps museum music
-    muslim muslims national nationals nations navy near new news newspaper next nobel north northeast northeastern
-    northern northwest northwestern observatory ocean office officer officials old olympic olympics open
-    opposition orchestra order organisation organization orthodox pacific palace panel park parliament part party
-    patriarch peace peninsula people peoples plan planet police pope port power prefecture premier president
-    presidential press prince princess prior prison prize professor program programme project protestant
-    protestantism protestants province psalms public punishment queen radio railway region regional report
-    representative representatives republic republican republicans research reserve resolution revolution right
-    river road roman royal saint savings school science sciences sea secretary section security senate senator
-    senior service services shadow socialist society song south southeast southeastern southern southwest
-    southwestern special spokesman sports square stadium staff standard star state states station stock street
-    summer summit sun supreme survey system team technology telephone television temple theater theatre times
-    title tour tourism tournament tower town trade traffic transport treasury treaty tribunal trust tunnel tv
+    definition democrat democratic democrats department deputy development director district division doctor duke
+    earl earth east eastern economic edict education elector embassy emergency emperor empire energy environment
+    epidemic european exchange executive falls far fathers federal federation festival figures finance first
+    football force forces foreign forest forum foundation free front fund gallery game games garden gate general god
+    government governor great greater group gulf hall harbor harbour health high highway hill hills history holy
+    home hospital hotel house human id immigration independence independent industry information institute
+    institution interior international internet investigation island islands jewish jews journal judge judgement
+    judgment justice king kingdom labor labour lake land last law league left legislature liberal liberals library
+    lieutenant life line lord lords machine magazine main major manager market mass mayor measures media medical
+    medicine member memorial middle midwest military minister ministry mission mountain mountains movement mp mps
+    museum music muslim muslims national nationals nations navy near new news newspaper next nobel north northeast
+    northeastern northern northwest northwestern observatory ocean office officer officials old olympic olympics
+    open operation operations opposition orchestra order organisation organization orthodox pacific palace panel
+    park parliament part party patriarch peace peninsula people peoples plan planet police pope port power
+    prefecture premier president presidential press prevention prime prince princess prior prison prize professor
+    program programme project protestant protestantism protestants province psalms public punishment queen radio
+    railway region regional report representative representatives republic republican republicans research reserve
+    resolution revolution right river road roman royal saint savings school science sciences sea secretary section
+    security senate senator senior service services shadow socialist society song south southeast southeastern
+    southern southwest southwestern special spokesman sports square stadium staff standard star state states station
+    stock street summer summit sun supreme survey system team technology telephone television temple theater theatre
+    times title tour tourism tournament tower town trade traffic transport treasury treaty tribunal trust tunnel tv
     types union united university uprising valley vice victims village virus volume war water web welfare west
     western white wildlife winter work workers works world youth zone
     """.split()  # noqa: SIM905
@@ -64,12 +66,33 @@ _OTHER_LANGUAGES = frozenset(
     президент республика совет союз суд университет управление федерации федерация центральныи церковь библия
     διασκεψη πανεπιστημιο βουλη βασιλειο δικαστηριο υπουργειο υπουργος χρηματιστηριο εξεγερση παρκο κομη δυση βορεια
     νοτια κοινοβουλιο εκκλησια συνταγμα κυβερνηση κομμα επιτροπη ενωση οργανισμος δημοκρατια προεδρος πρωθυπουργος
+    αντιπροεδρος ανωτατο ανατολικος βιβλος βασιλικος γενικος γερουσια διαταγμα διευθυντης διεθνης δυτικος εθνικος
+    εκτελεστικος ινστιτουτο κεντρο κρατος λαικος μεγαλος μουσειο νησια νοτιος οικογενεια ομοσπονδιακος παγκοσμιος
+    πολεμος πρωτοδικειο συμβουλιο συμφωνια υπηρεσια υπουργειο χριστιανικος
     """.split()  # noqa: SIM905
 )
+
+_INFLECTED = frozenset({"ru", "uk", "be", "bg", "el"})
+"""Languages of which the words are listed in one form."""
+_STEM, _ENDING = 5, 2
+"""Letters at least of a stem, and at most of an ending."""
 
 
 def is_designation(written: str, language: str) -> bool:
     """Whether a word is the name of an office, an institution, a direction and the like."""
     folded = fold_name(written).removesuffix("'s").removesuffix("'")
-    listed = _ENGLISH if language == "en" else _OTHER_LANGUAGES
-    return folded in listed or (language == "en" and folded.removesuffix("s") in listed)
+    if language == "en":
+        return folded in _ENGLISH or folded.removesuffix("s") in _ENGLISH
+    return folded in _OTHER_LANGUAGES or (language in _INFLECTED and _stem(folded) in _stems())
+
+
+def _stem(folded: str) -> str:
+    """A word without the ending of its case, at most two letters; nothing of a short one."""
+    return folded[: max(_STEM, len(folded) - _ENDING)] if len(folded) >= _STEM else ""
+
+
+@lru_cache(maxsize=1)
+def _stems() -> frozenset[str]:
+    """The beginnings that forms of the words have, whatever their endings."""
+    stems = {word[:end] for word in _OTHER_LANGUAGES for end in range(max(_STEM, len(word) - _ENDING), len(word) + 1)}
+    return frozenset(stems)

@@ -10,7 +10,8 @@ import numpy as np
 from dragoman.checking.check import Reason
 from dragoman.checking.knowledge import Knowledge, Vectors
 from dragoman.checking.naming.designations import is_designation
-from dragoman.checking.naming.names import Name, find_names, is_spelt_alike, is_written
+from dragoman.checking.naming.hidden import add_hidden_names
+from dragoman.checking.naming.names import Name, find_names, is_foreign, is_spelt_alike, is_written
 from dragoman.checking.naming.places import find_places, is_placed
 from dragoman.checking.naming.sounds import UNSPACED, measure_sound
 from dragoman.checking.sentence import Pair, Side
@@ -19,9 +20,13 @@ from dragoman.deadline import check_each
 
 __all__ = ["NameMatching", "NameScore", "WordScore", "score_names", "select_unmatched"]
 
-DOUBTFUL = 0.15
+DOUBTFUL = 0.12
 """How much less alike a word must be that may be no name."""
-ONE_SIDED = 0.12
+DESIGNATION = 0.15
+"""How much less alike a name must be that consists of designations alone, as *Congress*: it may be called otherwise."""
+FOREIGN_SOUND = 0.85
+"""How alike a name in Latin letters must sound that the sentence of another script kept, if it is not written so."""
+ONE_SIDED = 0.06
 """How much less alike it must be where only one of two languages with capitals lacks a name."""
 CASED = frozenset(
     {"en", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "nb", "nn", "fi", "et", "lv", "lt", "pl", "cs", "sk", "sl"}
@@ -32,6 +37,8 @@ MOST_WORDS = 64
 """Of a sentence that names are compared with."""
 PLACE_SOUND = 0.8
 """How alike a word must sound that is a place's name and none of those that are known: names of persons are alike."""
+LETTERS = 2.0
+"""Of this many letters of a name one must be of a word that is there by its sound or meaning: *Le* is not *Le Pen*."""
 ROW = 2
 """Words in a row that may stand for one name."""
 LONGEST_ROW = 40
@@ -51,12 +58,19 @@ class WordScore:
     cosine: float = 0.0
     misplaced: bool = False
     """Whether it is of a place whose names are known, and the other side has none of them."""
+    designation: bool = False
+    """Whether it is an ordinary word with a capital, as the whole name is."""
+    foreign: bool = False
+    """Whether it is in Latin letters on a side that is not, and would be so on the other."""
 
     def holds(self, fit: NameFit, less: float = 0.0) -> bool:
         """Whether the other side has it, or something that is ``less`` alike than the fit asks for."""
         if self.misplaced:
             return self.written or self.sound >= max(fit.sound, PLACE_SOUND)
+        if self.foreign:
+            return self.written or self.sound >= max(fit.sound, FOREIGN_SOUND)
         less += DOUBTFUL if self.name.doubtful else 0.0
+        less += DESIGNATION if self.designation else 0.0
         return (
             self.written
             or self.sound >= fit.sound - less
@@ -78,9 +92,15 @@ class NameScore:
         """Whether the other side has the name, or at least half of its words."""
         if any(word.misplaced and not word.holds(fit, less) for word in self.words):
             return False
-        if 2 * sum(word.holds(fit, less) for word in self.words) >= len(self.words):
+        holding = [word for word in self.words if word.holds(fit, less)]
+        if 2 * len(holding) >= len(self.words) and (any(word.written for word in holding) or self._is_most(holding)):
             return True
         return len(self.words) > 1 and self.cosine >= fit.whole - less
+
+    def _is_most(self, words: Sequence[WordScore]) -> bool:
+        """Whether the words, which are there by their sound or meaning, have enough of the letters."""
+        letters = sum(len(word.name.text) for word in words)
+        return LETTERS * letters >= sum(len(word.name.text) for word in self.words)
 
 
 class NameMatching:
@@ -134,7 +154,8 @@ def _is_doubtful(name: NameScore, alike: float) -> bool:
 
 def _score_writing(pair: Pair, knowledge: Knowledge) -> list[NameScore]:
     scores = []
-    for row in _join_names(find_names(pair.source, knowledge.common(knowledge.source)), pair.source.text):
+    names = find_names(pair.source, knowledge.common(knowledge.source))
+    for row in _join_names(add_hidden_names(pair.source, names), pair.source.text):
         words = _score_words(row, pair, knowledge)
         if words:
             scores.append(NameScore(pair.source.text[row[0].start : row[-1].end], words))
@@ -158,13 +179,21 @@ def _score_words(row: Sequence[Name], pair: Pair, knowledge: Knowledge) -> list[
     words = []
     written_words = [name.text for name in row]
     places = find_places(written_words, pair.source.language)
+    designations = [
+        place is None and is_designation(name.text, pair.source.language)
+        for name, place in zip(row, places, strict=True)
+    ]
+    if all(designations) and row[0].doubtful:
+        return []
     has_form = _has_form(tuple(written_words), pair.target, knowledge)
-    for name, place in zip(row, places, strict=True):
+    foreign = is_foreign(row[0].text, pair.source) and not is_foreign(row[0].text, pair.target)
+    for name, place, designation in zip(row, places, designations, strict=True):
         placed = None if place is None else is_placed(place, pair.target.text, pair.target.language)
-        if place is None and is_designation(name.text, pair.source.language):
+        if designation and not all(designations):
             continue
         written = is_spelt_alike(name, pair) if placed is False else is_written(name, pair, knowledge.forward)
-        word = WordScore(name, written or placed is True or has_form, misplaced=placed is False)
+        word = WordScore(name, written or placed is True or has_form)
+        word.misplaced, word.designation, word.foreign = placed is False, designation, foreign and place is None
         if not word.written:
             word.sound = measure_sound(name.text, pair, knowledge)
             word.written = _has_form((name.text,), pair.target, knowledge)

@@ -15,20 +15,34 @@ import regex
 from dragoman.checking.amounts import read_amounts
 from dragoman.checking.knowledge import TableView
 from dragoman.checking.naming.folding import fold_name
+from dragoman.checking.naming.places import UNSPACED
 from dragoman.checking.sentence import Pair, Side
 from dragoman.deadline import check_each
 from dragoman.lexicon.text.function_words import is_function_word
 
-__all__ = ["WORD", "Name", "compare_writing", "find_names", "is_spelt_alike", "is_written"]
+__all__ = [
+    "CAPITALISED_NOUNS",
+    "TITLES",
+    "WORD",
+    "Name",
+    "compare_writing",
+    "find_names",
+    "is_foreign",
+    "is_spelt_alike",
+    "is_written",
+]
 
 MOST_NAMES = 64
 """Of one sentence; a longer list is none of names."""
-_CAPITALISED_NOUNS = frozenset({"de", "lb"})
+CAPITALISED_NOUNS = frozenset({"de", "lb"})
 _ORDINARY = {"en": ("ing", "ed", "ly", "ness", "ment", "tion"), "de": ("ung", "heit", "keit", "lich")}
 """Endings of words that are no names, by language."""
-_TITLES = frozenset({"Mr", "Mrs", "Ms", "Miss", "Sir", "Dr", "Prof"})
+TITLES = frozenset({"Mr", "Mrs", "Ms", "Miss", "Sir", "Dr", "Prof"})
 WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’.][\p{L}\p{M}\p{Nd}]+)*")
-_BEGINNING = regex.compile(r"(?:^|[.!?…:;\n\"“”„«»‘'(\[]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*$")
+_LATIN_WORD = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{Nd}]*(?:['’.][\p{Latin}\p{M}\p{Nd}]+)*")
+"""Of a script without spaces, whose words may follow at once."""
+_BEGINNING = regex.compile(r"(?:(?:^|[.!?…:;\n]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*|[\"“”„«»‘'(\[¿¡])$")
+"""What stands before a sentence, or part of one, that may begin with a capital; a quotation that ends is none."""
 _INFLECTED = 0.75
 
 
@@ -48,10 +62,11 @@ def find_names(side: Side, common: frozenset[str] = frozenset()) -> list[Name]:
 
     What is read as an amount, as the name of a month, is none.
     """
-    words = list(check_each(WORD.finditer(side.text), 100))
+    pattern = _LATIN_WORD if side.language in UNSPACED else WORD
+    words = list(check_each(pattern.finditer(side.text), 100))
     amounts = [(amount.start, amount.end) for amount in read_amounts(side.text, side.language)]
     script = _main_script(side.text)
-    capitals = side.language not in _CAPITALISED_NOUNS and not side.text.isupper()
+    capitals = side.language not in CAPITALISED_NOUNS and not side.text.isupper()
     names = []
     for place, match in enumerate(words):
         written = match.group()
@@ -60,14 +75,16 @@ def find_names(side: Side, common: frozenset[str] = frozenset()) -> list[Name]:
         foreign = script != "Latin" and _main_script(written) == "Latin"
         if foreign or (capitals and _is_capitalised(written, side.language)):
             begins = _BEGINNING.search(side.text[max(0, match.start() - 8) : match.start()]) is not None
-            doubtful = begins and not foreign and not _has_name_after(side, words, place)
+            doubtful = begins and not foreign and not written.isupper() and not _has_name_after(side, words, place)
             if not (doubtful and _is_common(written, side.language, common)):
                 names.append(Name(written, match.start(), match.end(), doubtful))
     return names if len(names) <= MOST_NAMES else []
 
 
 def _is_capitalised(written: str, language: str) -> bool:
-    return written[0].isupper() and written not in _TITLES and not is_function_word(written, language)
+    if not written[0].isupper() or written in TITLES:
+        return False
+    return written.isupper() or not is_function_word(written, language)
 
 
 def _is_common(written: str, language: str, common: frozenset[str]) -> bool:
@@ -120,6 +137,11 @@ def compare_writing(first: str, second: str) -> float:
     if first[:2] != second[:2]:
         return 0.0
     return SequenceMatcher(None, first, second, autojunk=False).ratio()
+
+
+def is_foreign(written: str, side: Side) -> bool:
+    """Whether a word is in Latin letters, and the sentence is not."""
+    return _main_script(written) == "Latin" and _main_script(side.text) != "Latin"
 
 
 def _main_script(text: str) -> str:

@@ -16,7 +16,7 @@ import regex
 
 from dragoman.checking.naming.folding import fold_name
 
-__all__ = ["find_places", "is_placed"]
+__all__ = ["UNSPACED", "find_places", "is_place", "is_placed"]
 
 DATA = Path(__file__).with_name("data") / "place_names.tsv.gz"
 LONGEST = 4
@@ -27,7 +27,7 @@ _STEM = 4
 """Letters at least by which an inflected name is recognised."""
 _LEAST = 2
 """Letters of a word that a name of several words may lack."""
-_UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 _SHORT = 5
 """Letters of a name of which none may be lacking: a Greek is no Green."""
 _LETTERS = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
@@ -45,6 +45,8 @@ class _Names:
     places: Sequence[tuple[str, ...]]
     """The names of each place, in the same order in all languages."""
     by_name: Mapping[str, int]
+    written: frozenset[str]
+    """Those of one word with their marks: without them many words of Hindi are names."""
     by_beginning: Mapping[str, Sequence[tuple[str, int]]]
     """Names of one word by their first :data:`_STEM` letters."""
 
@@ -69,6 +71,7 @@ def _names(language: str) -> _Names | None:
     places = [
         tuple(dict.fromkeys(fold_name(name).replace("-", " ") for name in line.split("|") if name)) for line in lines
     ]
+    written = frozenset(name.casefold() for line in lines for name in line.split("|") if name and " " not in name)
     by_name: dict[str, int] = {}
     by_beginning: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for place, names in enumerate(places):
@@ -76,7 +79,7 @@ def _names(language: str) -> _Names | None:
             by_name.setdefault(name, place)
             if " " not in name and len(name) >= _STEM:
                 by_beginning[name[:_STEM]].append((name, place))
-    return _Names(places, by_name, by_beginning)
+    return _Names(places, by_name, written, by_beginning)
 
 
 def _is_latin(lines: Sequence[str]) -> bool:
@@ -102,6 +105,12 @@ def find_places(words: Sequence[str], language: str) -> list[int | None]:
     return places
 
 
+def is_place(word: str, language: str) -> bool:
+    """Whether a word is the name of a place as it is listed."""
+    names = _names(language)
+    return names is not None and word.casefold() in names.written
+
+
 def _find(name: str, names: _Names) -> int | None:
     if (place := names.by_name.get(name)) is not None or " " in name:
         return place
@@ -124,10 +133,12 @@ def is_placed(place: int, text: str, language: str) -> bool | None:
 
 
 def _stands_in(name: str, text: str, words: Sequence[str], language: str) -> bool:
-    if language in _UNSPACED:
+    if language in UNSPACED:
         return name in text or (len(name) > 2 and name[: max(2, (len(name) + 1) // 2)] in text)
     parts = [_ARTICLE.sub("", part) for part in _LETTERS.findall(name)]
-    parts = [part for part in parts if len(part) > _LEAST or len(parts) == 1]
+    if not any(len(part) > _LEAST for part in parts):  # as UK and U.S.
+        return regex.search(rf"(?<!\p{{L}}){regex.escape(name)}(?!\p{{L}})", text) is not None
+    parts = [part for part in parts if len(part) > _LEAST]
     return all(any(_is_form(part, _ARTICLE.sub("", word)) for word in words) for part in parts)
 
 
@@ -136,4 +147,4 @@ def _is_form(part: str, word: str) -> bool:
     if len(part) < _STEM:
         return word == part or (len(part) == _STEM - 1 and word.startswith(part) and len(word) <= len(part) + 2)
     stem = part[: max(_STEM, round(0.6 * len(part)))]
-    return word.startswith(stem)
+    return word.startswith(stem) or (len(stem) > _STEM and stem in word)  # as in a compound

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.checking.negation import count_negations
 from dragoman.engine.models.readers import THEORIES, reader_place, world_of
 from dragoman.engine.qa.judging.evidence import Features
 from dragoman.engine.qa.judging.judge import Comparison, Judge, decide
-from dragoman.engine.qa.judging.negation import count_negations
 from dragoman.engine.qa.judging.weights import LABELS, Logistic, Weights, load_weights
 from dragoman.engine.qa.judging.words import Linker
 from dragoman.engine.qa.texts import SourceText

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.checking.amounts import compare_amounts
+from dragoman.checking.negation import count_negations
 from dragoman.engine.models.encoding import EncodedQuery
-from dragoman.engine.qa.judging.negation import count_negations
 from dragoman.engine.qa.judging.rules import Ruling, read_copy
 from dragoman.engine.qa.judging.words import AnalysedText, Linker
 from dragoman.ranking.maxsim import inside

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Literal, get_args
 
 from dragoman.checking.amounts import compare_amounts
-from dragoman.engine.qa.judging.negation import count_negations, is_negation
+from dragoman.checking.negation import count_negations, is_negation
 from dragoman.engine.qa.judging.words import AMOUNT, AnalysedText, Linker
 from dragoman.indexes.analysis.transliteration import romanise, similarity
 
