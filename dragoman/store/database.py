@@ -41,7 +41,7 @@ from dragoman.store.models import Base, Collection, ServiceInstance, now
 from dragoman.store.recent import CommitCounter
 
 BUSY_MS = 30_000
-HEAD = "0019_owners"
+HEAD = "0020_embedding_checksums"
 """The current schema revision: the last one in ``migrations``. A new database is created from the models."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), nullable=False))

@@ -181,6 +181,10 @@ class DocumentEmbedding(Base):
     """(passages,) int32: subwords"""
     state_codes: Mapped[bytes | None] = mapped_column(LargeBinary)
     """(subwords, size) uint8"""
+    checksum: Mapped[int | None] = mapped_column(BigInteger)
+    """CRC-32 of spans, vectors, sentences and their codes; null: an earlier version stored it."""
+    states_checksum: Mapped[int | None] = mapped_column(BigInteger)
+    """CRC-32 of the two columns of states."""
 
     __table_args__ = (Index("ix_document_embeddings_generation", "collection_id", "generation", "document_key"),)
 

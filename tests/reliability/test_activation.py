@@ -76,7 +76,9 @@ class Steps:
             sys.setprofile(None)
 
     def _called(self, frame: Any, kind: str, called: Any) -> None:
-        if kind == "c_call" and getattr(called, "__name__", "") in STEPS:
+        if kind != "c_call" or getattr(called, "__name__", "") not in STEPS:
+            return
+        if not isinstance(getattr(called, "__self__", None), str):  # texts have `replace`, too
             self._step()
 
     def _executed(self, connection: Any, cursor: Any, statement: str, *_: Any) -> None:

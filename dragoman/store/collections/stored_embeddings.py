@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
             session.execute(update(Collection).where(Collection.id == collection).values(encoder=encoder))
 
     def drop_states(self, collection: int) -> None:
-        without = {"state_counts": null(), "state_codes": null()}
+        without = {"state_counts": null(), "state_codes": null(), "states_checksum": null()}
         with self._store.write() as session:
             session.execute(update(Collection).where(Collection.id == collection).values(states=False))
             session.execute(
@@ -81,7 +82,7 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
     def embeddings(self, collection: int, width: int, state_size: int) -> Iterator[list[Embedded]]:
         of_collection = DocumentEmbedding.collection_id == collection
         present = select(DocumentEmbedding.document_key).join(Document, _PRESENT).where(of_collection)
-        columns = [column for column in _COLUMNS if state_size or not column.name.startswith("state_")]
+        columns = [column for column in _COLUMNS if state_size or not column.name.startswith("state")]
         with self._store.read() as session:
             keys = sorted(session.scalars(present))
         for start in range(0, len(keys), _READ_AT_ONCE):
@@ -104,22 +105,46 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
 def _row(collection: int, document: Embedded, with_states: bool) -> dict[str, Any]:
     codes = document.sentence_codes if document.sentence_codes is not None else np.zeros(0, np.int8)
     states = document.state_codes if with_states else None
-    return {
-        "document_key": document.key,
-        "collection_id": collection,
-        "generation": document.generation,
+    passages = {
         "spans": np.array(document.spans, "<i4").tobytes(),
         "vectors": document.vectors.astype("<f4").tobytes(),
         "sentences": np.array(document.sentences, "<i4").tobytes(),
         "sentence_codes": codes.tobytes(),
-        "state_counts": None if states is None else np.array(document.state_counts, "<i4").tobytes(),
-        "state_codes": None if states is None else states.tobytes(),
     }
+    counts = None if states is None else np.array(document.state_counts, "<i4").tobytes()
+    state_codes = None if states is None else states.tobytes()
+    return {
+        "document_key": document.key,
+        "collection_id": collection,
+        "generation": document.generation,
+        **passages,
+        "state_counts": counts,
+        "state_codes": state_codes,
+        "checksum": _checksum(*passages.values()),
+        "states_checksum": None if counts is None or state_codes is None else _checksum(counts, state_codes),
+    }
+
+
+def _checksum(*columns: bytes) -> int:
+    checksum = 0
+    for column in columns:
+        checksum = crc32(column, checksum)
+    return checksum
+
+
+def _check(checksum: int | None, *columns: bytes) -> None:
+    """
+    Raises:
+        ValueError: the columns have another checksum.
+    """
+    if checksum is not None and _checksum(*columns) != checksum:
+        raise ValueError("its checksum is another one")
 
 
 def _read_row(row: Any, width: int, state_size: int) -> Embedded | None:
     """A document's embedding as it was stored; None for one that is damaged, or lacks states that it should have."""
     try:
+        _check(row.checksum, row.spans, row.vectors, row.sentences, row.sentence_codes)
         spans = np.frombuffer(row.spans, "<i4").reshape(-1, 2)
         vectors = np.frombuffer(row.vectors, "<f4").astype(np.float32).reshape(len(spans), width)
         sentences = np.frombuffer(row.sentences, "<i4").reshape(-1, 3)
@@ -129,6 +154,7 @@ def _read_row(row: Any, width: int, state_size: int) -> Embedded | None:
         if state_size and len(spans):
             if row.state_counts is None or row.state_codes is None:
                 return None
+            _check(row.states_checksum, row.state_counts, row.state_codes)
             counts = np.frombuffer(row.state_counts, "<i4").tolist()
             state_codes = np.frombuffer(row.state_codes, np.uint8).reshape(sum(counts), state_size)
             if len(counts) != len(spans):

@@ -15,6 +15,7 @@ import numpy as np
 from dragoman.engine.core.errors import InvalidRequest, UnsupportedMedia
 from dragoman.installation import MissingPart, require
 from dragoman.store.documents.formats.mapping import FieldMapping
+from dragoman.store.documents.formats.parquet_pages import unpacked_bytes
 from dragoman.store.documents.formats.rows import COLUMNS, Row, RowLimits, write_row
 
 _ROWS_AT_ONCE = 64
@@ -54,9 +55,10 @@ def _read_rows(file: IO[bytes], size: int, mapping: FieldMapping, limits: RowLim
     with _faults_of("the file cannot be read as Parquet"):
         opened = ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER, page_checksum_verification=True)
         columns = list(opened.schema_arrow.names)
-        sizes = [opened.metadata.row_group(n).total_byte_size for n in range(opened.metadata.num_row_groups)]
     if len(columns) > COLUMNS or opened.metadata.num_columns > COLUMNS:
         raise InvalidRequest(f"the file has {opened.metadata.num_columns} columns; at most {COLUMNS} are allowed")
+    with _faults_of("the file is damaged"):
+        sizes = unpacked_bytes(file, opened.metadata)  # by its footer pyarrow would unpack a page of any size
     _check_size(sum(sizes), size, limits)
     if repeated := next((name for place, name in enumerate(columns) if name in columns[:place]), None):
         raise InvalidRequest(f"the file has the column {repeated[:100]!r} twice")
@@ -73,6 +75,8 @@ def _read_rows(file: IO[bytes], size: int, mapping: FieldMapping, limits: RowLim
         with _faults_of(f"the file is damaged after row {read}"):
             batch = next(batches, None)
         if batch is None:
+            if read != (rows := opened.metadata.num_rows):
+                raise InvalidRequest(f"the file is damaged after row {read}: it is to have {rows}")
             return
         yield from _read_batch(batch.select(used), read + 1, limits)
         read += batch.num_rows

@@ -44,6 +44,8 @@ DAMAGE: dict[str, Any] = {
     "emptied": update(DocumentEmbedding).values(vectors=b"", sentences=b"\0"),
     "no numbers": update(DocumentEmbedding).values(vectors=b"\xff" * 4 * WIDTH),
     "misplaced": update(DocumentEmbedding).values(sentences=b"\1\0\0\0" * 3, sentence_codes=b"\1" * WIDTH),
+    "another vector": update(DocumentEmbedding).values(vectors=np.eye(1, WIDTH, 3, dtype="<f4").tobytes()),
+    "another code": update(DocumentEmbedding).values(sentence_codes=b"\1" * WIDTH),
     "outdated": update(DocumentEmbedding).values(generation=DocumentEmbedding.generation - 1),
     "encoder": None,
 }

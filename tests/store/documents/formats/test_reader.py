@@ -325,6 +325,43 @@ def test_a_parquet_file_with_a_changed_byte_is_damaged():
         read(body[:place] + b"X" + body[place + 1 :], "parquet")
 
 
+def lying(body: bytes, count: int, claimed: int) -> bytes:
+    """A file whose footer claims another number in each place of one."""
+
+    def varint(number: int, length: int = 0) -> bytes:
+        groups = [number * 2 >> 7 * place & 127 for place in range(max(length, ((number * 2).bit_length() + 6) // 7))]
+        return bytes(group | 128 for group in groups[:-1]) + bytes(groups[-1:])
+
+    start = len(body) - 8 - int.from_bytes(body[-8:-4], "little")
+    footer, true = body[start:-8], varint(count)
+    assert true in footer
+    footer = footer.replace(true, varint(claimed, len(true)))
+    return body[:start] + footer + len(footer).to_bytes(4, "little") + body[-4:]
+
+
+def test_the_footer_of_a_parquet_file_is_not_believed():
+    """Sizes are those of the pages, and rows those that there are."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import ParquetFile
+
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 50, pa.int32()), ["x" * 60_000_000])
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "store_schema": False}
+    body = written({"long": text}, **options)
+    group = ParquetFile(io.BytesIO(body)).metadata.row_group(0)
+    for true in (group.total_byte_size, group.column(2).total_uncompressed_size):
+        body = lying(body, true, 1_000)
+    assert ParquetFile(io.BytesIO(body)).metadata.row_group(0).total_byte_size == 1_000
+    with pytest.raises(InvalidRequest, match="more than 200 times its size"):
+        read(body, "parquet")
+    rows = written({"word": ["a"] * 5_000})
+    packed = ParquetFile(io.BytesIO(rows)).metadata.row_group(0).column(2).total_compressed_size
+    for claimed in (1_000_000_000, 5_001):
+        with pytest.raises(InvalidRequest, match="damaged"):
+            read(lying(rows, 5_000, claimed), "parquet")
+    with pytest.raises(InvalidRequest, match="damaged: a column does not lie within the file"):
+        read(lying(rows, packed, packed + 2_000_000_000), "parquet")
+
+
 def test_a_small_parquet_file_does_not_become_large():
     pa = pytest.importorskip("pyarrow")
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 50, pa.int32()), ["x" * 1_000_000])
