@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from fastapi.testclient import TestClient
+from huggingface_hub import constants
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModelForCausalLM,
@@ -24,6 +25,8 @@ from transformers import (
     Gemma3ForCausalLM,
     Gemma3TextConfig,
     Gemma3TextModel,
+    GPT2Config,
+    GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
     MarianConfig,
@@ -40,7 +43,9 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.pretrained import translator as pretrained_translator
+from dragoman.backbone.pretrained.llm import load_llm
 from dragoman.engine.checking import translations
 from dragoman.engine.checking.choosing import choose_draft
 from dragoman.engine.settings import Settings
@@ -268,6 +273,22 @@ def test_an_llm_without_a_chat_reads_the_question_as_it_is_and_no_more_than_its_
     assert stream.tokens == expected[: len(stream.tokens)] and stream.size == ids.shape[1]
     with pytest.raises(ValueError, match="95 in all"):
         reasoner.stream(QUESTION * 8, "", 8, 0.0, 0)
+    GPT2LMHeadModel(GPT2Config(vocab_size=320, n_embd=16, n_layer=1, n_head=2)).save_pretrained(folder)
+    with pytest.raises(CheckpointError, match="is no LLM that can be used: GPT2LMHeadModel: its layers lack"):
+        PlainReasoner(str(folder), tmp_path)
+
+
+def test_an_llm_by_its_name_is_taken_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    repository, revision = tmp_path / "models--some--tiny", 40 * "a"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(revision)
+    folder = causal(repository / "snapshots" / revision, "qwen3")
+    named, placed = load_llm("some/tiny", tmp_path), load_llm(str(folder), tmp_path)
+    assert (named.name, named.checksum, named.chat) == ("some/tiny", placed.checksum, placed.chat)
+    with pytest.raises(CheckpointError, match=r"some/other: .*not in the cache.*hf download"):
+        load_llm("some/other", tmp_path)
 
 
 def noted(made: Any, drafts: list[str]) -> Any:
