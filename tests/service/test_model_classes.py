@@ -1,6 +1,6 @@
 """Models of Hugging Face by class: each answers a request over HTTP as its reference in transformers does.
 
-BERT, XLM-R and ModernBERT as encoders and rerankers are in tests/backbone/pretrained and tests/ranking.
+What BERT, XLM-R and ModernBERT do as encoders and rerankers is tested in tests/backbone/pretrained and tests/ranking.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ from dragoman.engine.checking.choosing import choose_draft
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.layalign.plain import PlainReasoner
 from dragoman.service.app import create_app
-from tests.backbone.pretrained.hub_samples import SIZES, unigram
+from tests.backbone.pretrained.hub_samples import SIZES, unigram, write_cross_encoders
 from tests.backbone.pretrained.test_sentence_transformer import reference, units, write
 from tests.backbone.samples import SENTENCES
 from tests.backbone.test_translator import tiny_m2m
+from tests.ranking.test_cross_encoder import reference as pair_logits
 
 pytestmark = pytest.mark.slow
 
@@ -110,6 +111,11 @@ def decoder_encoder(folder: Path, kind: str) -> Path:
         model = Gemma3TextModel(Gemma3TextConfig(use_bidirectional_attention=True, sliding_window=96, **common))
     model.eval().save_pretrained(source)
     return write(folder / kind, source, "lasttoken" if kind == "qwen3" else "mean")
+
+
+def classifier(folder: Path, kind: str) -> Path:
+    """A tiny XLM-R or ModernBERT, as a classifier of pairs."""
+    return write_cross_encoders(folder / "classifiers")[kind]
 
 
 def madlad(folder: Path) -> Path:
@@ -218,25 +224,30 @@ TRANSLATORS: dict[str, tuple[Callable[[Path], Path], str, str | None, str | None
 
 
 @pytest.mark.parametrize(
-    ("llm", "encoder", "translator"),
+    ("llm", "encoder", "other"),
     [
         ("llama", "qwen3", "madlad"),
         ("qwen2", "gemma3", "nllb"),
         ("qwen3", "qwen3", "marian"),
         ("gemma2", "gemma3", "m2m100"),
-        ("gemma3", None, None),
-        ("mistral", None, None),
+        ("gemma3", "xlm-roberta", "bert"),
+        ("mistral", "modernbert", "modernbert"),
     ],
 )
 def test_each_class_answers_as_its_reference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, llm: str, encoder: str | None, translator: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, llm: str, encoder: str, other: str
 ) -> None:
+    """`other` is a translator or a reranker."""
     chosen: dict[str, Any] = {"bridge": str(causal(tmp_path / f"tiny-{llm}", llm))}
-    if encoder is not None:
+    if other in TRANSLATORS:
+        transformer = tmp_path / f"{encoder}-transformer"
         chosen["encoder"] = str(decoder_encoder(tmp_path, encoder))
-    if translator is not None:
-        build, prefix, source, start = TRANSLATORS[translator]
-        chosen["translator"] = str(build(tmp_path / translator))
+        build, prefix, source, start = TRANSLATORS[other]
+        chosen["translator"] = str(build(tmp_path / other))
+    else:
+        transformer = classifier(tmp_path, encoder)
+        chosen["encoder"] = str(write(tmp_path / encoder, transformer, "mean"))
+        chosen["reranker"] = str(transformer.with_name(other))
     settings = Settings.load(data_dir=tmp_path / "data", encoder_precision="float32", embed="on_demand", **chosen)
     with TestClient(create_app(settings)) as client:
         body = {"question": QUESTION, "language": "en", "max_tokens": 24}
@@ -245,19 +256,21 @@ def test_each_class_answers_as_its_reference(
         assert " ".join(filter(None, (reasoned["reasoning"], reasoned["answer"]))).split() == expected.split()
         assert reasoned["model"] == f"tiny-{llm}" and expected.strip()
         assert client.get("/v1/reason").json()["model"] == f"tiny-{llm}"
-        if encoder is not None:
-            embedded = client.post("/embed", json={"inputs": TEXTS}).json()
-            mode = "lasttoken" if encoder == "qwen3" else "mean"
-            vectors = units(reference(tmp_path / f"{encoder}-transformer", TEXTS, mode))
-            np.testing.assert_allclose(embedded, vectors, atol=1e-4)
-        if translator is not None:
+        embedded = client.post("/embed", json={"inputs": TEXTS}).json()
+        vectors = units(reference(transformer, TEXTS, "lasttoken" if encoder == "qwen3" else "mean"))
+        np.testing.assert_allclose(embedded, vectors, atol=1e-4)
+        if other not in TRANSLATORS:
+            ranked = client.post("/rerank", json={"query": "bee", "texts": TEXTS, "raw_scores": True}).json()
+            logits = [item["score"] for item in sorted(ranked, key=lambda item: item["index"])]
+            assert logits == pytest.approx(pair_logits(transformer.with_name(other), "bee", TEXTS), abs=1e-4)
+        else:
             drafts: list[str] = []
             monkeypatch.setattr(pretrained_translator, "MAX_NEW_TOKENS", MOST)
             monkeypatch.setattr(translations, "choose_draft", lambda made: noted(made, drafts))
             text = "the bee finds honey"
             answered = client.post("/v1/translate", json={"text": text, "source": "en", "target": "de"})
-            assert answered.status_code == 200 and answered.json()["model"] == translator
-            assert drafts[0] == translation(tmp_path / translator, prefix + text, source, start) != ""
+            assert answered.status_code == 200 and answered.json()["model"] == other
+            assert drafts[0] == translation(tmp_path / other, prefix + text, source, start) != ""
 
 
 def test_an_llm_without_a_chat_reads_the_question_as_it_is_and_no_more_than_its_window(tmp_path: Path) -> None:
