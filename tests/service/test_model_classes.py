@@ -1,6 +1,6 @@
 """Models of Hugging Face by class: each answers a request over HTTP as its reference in transformers does.
 
-BERT, XLM-R and ModernBERT as encoders and rerankers are in tests/backbone/pretrained and tests/ranking.
+What BERT, XLM-R and ModernBERT do as encoders and rerankers is tested in tests/backbone/pretrained and tests/ranking.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from fastapi.testclient import TestClient
+from huggingface_hub import constants
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModelForCausalLM,
@@ -24,6 +25,8 @@ from transformers import (
     Gemma3ForCausalLM,
     Gemma3TextConfig,
     Gemma3TextModel,
+    GPT2Config,
+    GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
     MarianConfig,
@@ -40,16 +43,19 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.pretrained import translator as pretrained_translator
+from dragoman.backbone.pretrained.llm import load_llm
 from dragoman.engine.checking import translations
 from dragoman.engine.checking.choosing import choose_draft
 from dragoman.engine.settings import Settings
 from dragoman.reasoning.layalign.plain import PlainReasoner
 from dragoman.service.app import create_app
-from tests.backbone.pretrained.hub_samples import SIZES, unigram
+from tests.backbone.pretrained.hub_samples import SIZES, unigram, write_cross_encoders
 from tests.backbone.pretrained.test_sentence_transformer import reference, units, write
 from tests.backbone.samples import SENTENCES
 from tests.backbone.test_translator import tiny_m2m
+from tests.ranking.test_cross_encoder import reference as pair_logits
 
 pytestmark = pytest.mark.slow
 
@@ -105,6 +111,11 @@ def decoder_encoder(folder: Path, kind: str) -> Path:
         model = Gemma3TextModel(Gemma3TextConfig(use_bidirectional_attention=True, sliding_window=96, **common))
     model.eval().save_pretrained(source)
     return write(folder / kind, source, "lasttoken" if kind == "qwen3" else "mean")
+
+
+def classifier(folder: Path, kind: str) -> Path:
+    """A tiny XLM-R or ModernBERT, as a classifier of pairs."""
+    return write_cross_encoders(folder / "classifiers")[kind]
 
 
 def madlad(folder: Path) -> Path:
@@ -213,25 +224,30 @@ TRANSLATORS: dict[str, tuple[Callable[[Path], Path], str, str | None, str | None
 
 
 @pytest.mark.parametrize(
-    ("llm", "encoder", "translator"),
+    ("llm", "encoder", "other"),
     [
         ("llama", "qwen3", "madlad"),
         ("qwen2", "gemma3", "nllb"),
         ("qwen3", "qwen3", "marian"),
         ("gemma2", "gemma3", "m2m100"),
-        ("gemma3", None, None),
-        ("mistral", None, None),
+        ("gemma3", "xlm-roberta", "bert"),
+        ("mistral", "modernbert", "modernbert"),
     ],
 )
 def test_each_class_answers_as_its_reference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, llm: str, encoder: str | None, translator: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, llm: str, encoder: str, other: str
 ) -> None:
+    """`other` is a translator or a reranker."""
     chosen: dict[str, Any] = {"bridge": str(causal(tmp_path / f"tiny-{llm}", llm))}
-    if encoder is not None:
+    if other in TRANSLATORS:
+        transformer = tmp_path / f"{encoder}-transformer"
         chosen["encoder"] = str(decoder_encoder(tmp_path, encoder))
-    if translator is not None:
-        build, prefix, source, start = TRANSLATORS[translator]
-        chosen["translator"] = str(build(tmp_path / translator))
+        build, prefix, source, start = TRANSLATORS[other]
+        chosen["translator"] = str(build(tmp_path / other))
+    else:
+        transformer = classifier(tmp_path, encoder)
+        chosen["encoder"] = str(write(tmp_path / encoder, transformer, "mean"))
+        chosen["reranker"] = str(transformer.with_name(other))
     settings = Settings.load(data_dir=tmp_path / "data", encoder_precision="float32", embed="on_demand", **chosen)
     with TestClient(create_app(settings)) as client:
         body = {"question": QUESTION, "language": "en", "max_tokens": 24}
@@ -240,19 +256,21 @@ def test_each_class_answers_as_its_reference(
         assert " ".join(filter(None, (reasoned["reasoning"], reasoned["answer"]))).split() == expected.split()
         assert reasoned["model"] == f"tiny-{llm}" and expected.strip()
         assert client.get("/v1/reason").json()["model"] == f"tiny-{llm}"
-        if encoder is not None:
-            embedded = client.post("/embed", json={"inputs": TEXTS}).json()
-            mode = "lasttoken" if encoder == "qwen3" else "mean"
-            vectors = units(reference(tmp_path / f"{encoder}-transformer", TEXTS, mode))
-            np.testing.assert_allclose(embedded, vectors, atol=1e-4)
-        if translator is not None:
+        embedded = client.post("/embed", json={"inputs": TEXTS}).json()
+        vectors = units(reference(transformer, TEXTS, "lasttoken" if encoder == "qwen3" else "mean"))
+        np.testing.assert_allclose(embedded, vectors, atol=1e-4)
+        if other not in TRANSLATORS:
+            ranked = client.post("/rerank", json={"query": "bee", "texts": TEXTS, "raw_scores": True}).json()
+            logits = [item["score"] for item in sorted(ranked, key=lambda item: item["index"])]
+            assert logits == pytest.approx(pair_logits(transformer.with_name(other), "bee", TEXTS), abs=1e-4)
+        else:
             drafts: list[str] = []
             monkeypatch.setattr(pretrained_translator, "MAX_NEW_TOKENS", MOST)
             monkeypatch.setattr(translations, "choose_draft", lambda made: noted(made, drafts))
             text = "the bee finds honey"
             answered = client.post("/v1/translate", json={"text": text, "source": "en", "target": "de"})
-            assert answered.status_code == 200 and answered.json()["model"] == translator
-            assert drafts[0] == translation(tmp_path / translator, prefix + text, source, start) != ""
+            assert answered.status_code == 200 and answered.json()["model"] == other
+            assert drafts[0] == translation(tmp_path / other, prefix + text, source, start) != ""
 
 
 def test_an_llm_without_a_chat_reads_the_question_as_it_is_and_no_more_than_its_window(tmp_path: Path) -> None:
@@ -268,6 +286,22 @@ def test_an_llm_without_a_chat_reads_the_question_as_it_is_and_no_more_than_its_
     assert stream.tokens == expected[: len(stream.tokens)] and stream.size == ids.shape[1]
     with pytest.raises(ValueError, match="95 in all"):
         reasoner.stream(QUESTION * 8, "", 8, 0.0, 0)
+    GPT2LMHeadModel(GPT2Config(vocab_size=320, n_embd=16, n_layer=1, n_head=2)).save_pretrained(folder)
+    with pytest.raises(CheckpointError, match="is no LLM that can be used: GPT2LMHeadModel: its layers lack"):
+        PlainReasoner(str(folder), tmp_path)
+
+
+def test_an_llm_by_its_name_is_taken_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    repository, revision = tmp_path / "models--some--tiny", 40 * "a"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(revision)
+    folder = causal(repository / "snapshots" / revision, "qwen3")
+    named, placed = load_llm("some/tiny", tmp_path), load_llm(str(folder), tmp_path)
+    assert (named.name, named.checksum, named.chat) == ("some/tiny", placed.checksum, placed.chat)
+    with pytest.raises(CheckpointError, match=r"some/other: .*not in the cache.*hf download"):
+        load_llm("some/other", tmp_path)
 
 
 def noted(made: Any, drafts: list[str]) -> Any:

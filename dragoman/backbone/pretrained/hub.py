@@ -62,7 +62,7 @@ def fetch_folder(name_or_path: str, patterns: Sequence[str]) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name_or_path, allow_patterns=list(patterns)))
+        return Path(snapshot_download(name_or_path, allow_patterns=list(patterns), ignore_patterns=["consolidated*"]))
     except Exception as error:  # of the network, its proxies and the hub, which have no common class
         raise CheckpointError(f"{name_or_path}: cannot be fetched from the hub: {error}") from error
 

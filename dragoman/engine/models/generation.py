@@ -171,13 +171,9 @@ def load_reasoner(settings: Settings) -> Reasoner:
     place = bridge_place(settings)
     cache = settings.store.models_dir
     if about_bridge(str(place)) is None:
-        from dragoman.backbone.checkpoints import CheckpointError
         from dragoman.reasoning.layalign.plain import PlainReasoner
 
-        try:
-            plain = PlainReasoner(str(place), cache, settings.models.device)
-        except ValueError as fault:
-            raise CheckpointError(f"{place}: {fault}") from fault
+        plain = PlainReasoner(str(place), cache, settings.models.device)
         plain.name = model_name(str(place))
         return plain
     from dragoman.reasoning.layalign.reasoner import Reasoner

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.constraints.phrases import Phrase
 from dragoman.backbone.pretrained.llm import load_llm
 from dragoman.reasoning.layalign.decoding import Decoder, Stream
@@ -28,15 +29,17 @@ class PlainReasoner(Reasoner):
     """An LLM, by its name or folder. One thread may decode while any others prepare questions.
 
     Raises:
-        CheckpointError: the LLM cannot be loaded.
-        ValueError: its layers are not as those of Llama and Qwen.
+        CheckpointError: the LLM cannot be loaded, or its layers are not as those of Llama and Qwen.
     """
 
     def __init__(self, name_or_path: str, cache: Path, device: str = "cpu") -> None:
         dtype = torch.float32 if torch.device(device).type == "cpu" else torch.bfloat16
         llm = load_llm(name_or_path, cache, dtype=dtype)
         llm.model.to(device)
-        self.model = LayAlign(llm, 1, 0, LayAlignConfig(adapter="none", fusion="none")).to(device).eval()
+        try:
+            self.model = LayAlign(llm, 1, 0, LayAlignConfig(adapter="none", fusion="none")).to(device).eval()
+        except (AttributeError, ValueError) as fault:  # a model of another kind, such as one of pictures as well
+            raise CheckpointError(f"{name_or_path}: is no LLM that can be used: {fault}") from fault
         self.decoder = Decoder(self.model, _NoEncoder())
         self.bridge, self.name = False, name_or_path
         self.limits, self.languages = "", frozenset()
