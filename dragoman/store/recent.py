@@ -65,7 +65,7 @@ class Recent(Generic[K, V]):
         self._most, self._left = most, most
         self._size = size
         self._count: int | None = None
-        self._kept: dict[K, V] = {}
+        self._contents: dict[K, V] = {}
         self._lock = Lock()
 
     def get(self, keys: Sequence[K], read: Callable[[Sequence[K]], Mapping[K, V]]) -> dict[K, V]:
@@ -75,8 +75,8 @@ class Recent(Generic[K, V]):
             return dict(read(keys))
         with self._lock:
             if count != self._count:
-                self._kept, self._count, self._left = {}, count, self._most
-            present = {key: self._kept[key] for key in keys if key in self._kept}
+                self._contents, self._count, self._left = {}, count, self._most
+            present = {key: self._contents[key] for key in keys if key in self._contents}
         missing = [key for key in keys if key not in present]
         if not missing:
             return present
@@ -89,10 +89,10 @@ class Recent(Generic[K, V]):
 
     def _keep(self, key: K, content: V) -> None:
         size = self._size(content)
-        if key in self._kept or size > self._most:
+        if key in self._contents or size > self._most:
             return
-        self._kept[key] = content
+        self._contents[key] = content
         self._left -= size
         while self._left < 0:
-            oldest = next(iter(self._kept))
-            self._left += self._size(self._kept.pop(oldest))
+            oldest = next(iter(self._contents))
+            self._left += self._size(self._contents.pop(oldest))

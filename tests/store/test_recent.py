@@ -43,7 +43,7 @@ def test_it_is_read_again_after_a_commit_of_anybody(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
 @given(st.lists(st.lists(st.integers(0, 12), max_size=6), max_size=12))
-def test_so_much_is_kept(tmp_path: Path, asked: list[list[int]]) -> None:
+def test_so_much_is_contents(tmp_path: Path, asked: list[list[int]]) -> None:
     with open_store(f"sqlite:///{tmp_path / 'a.db'}") as store:
         recent: Recent[int, int] = Recent(store.commits, 10, lambda size: size)
 
@@ -52,4 +52,4 @@ def test_so_much_is_kept(tmp_path: Path, asked: list[list[int]]) -> None:
 
         for keys in asked:
             assert recent.get(keys, read) == {key: key for key in keys if key % 5}
-            assert sum(recent._kept.values()) == 10 - recent._left <= 10
+            assert sum(recent._contents.values()) == 10 - recent._left <= 10

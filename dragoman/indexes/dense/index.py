@@ -122,6 +122,8 @@ class DenseIndex:
         self._states = PassageRows(self._codec.size) if self._codec is not None else None
         self._state_count = 0
         self._passages: _Passages | None = None
+        self._compared: tuple[Vectors, _Passages, Vectors] | None = None
+        """The last vector that all passages were compared with, the passages, and their products."""
 
     def __len__(self) -> int:
         """The number of passages."""
@@ -273,8 +275,8 @@ class DenseIndex:
         several = [id for ids in passages if len(ids) > 1 for id in ids]
         if not several:
             return list(passages)
-        rows = self._rows()[np.searchsorted(self._order().ids, np.array(several, np.int64))]
-        scores = dict(zip(several, _inner_products(rows, vector).tolist(), strict=True))
+        places = np.searchsorted(self._order().ids, np.array(several, np.int64))
+        scores = dict(zip(several, self._products(places, vector).tolist(), strict=True))
         return [_nearest(ids, scores, states) if len(ids) > 1 else ids for ids in passages]
 
     def _rows(self) -> Vectors:
@@ -325,17 +327,27 @@ class DenseIndex:
             if len(best) >= k and scores[best[k - 1]] > rounded[0, -1] + _ROUNDING:
                 return passages, scores, best
             fetched *= 4
-        passages, rows = order, self._rows()
         if accepted is not None:
-            passages, rows = order.at(np.flatnonzero(chosen)), rows[chosen]
-        scores = _inner_products(rows, vector)
-        return passages, scores, passages.best(scores)
+            places = np.flatnonzero(chosen)
+            passages, scores = order.at(places), self._products(places, vector)
+            return passages, scores, passages.best(scores)
+        scores = _inner_products(self._rows(), vector)
+        self._compared = vector, order, scores
+        return order, scores, order.best(scores)
+
+    def _products(self, places: Keys, vector: Vectors) -> Vectors:
+        """The inner products of passages at some places in FAISS's order, computed if they are not those of before."""
+        if self._compared is not None:
+            before, order, scores = self._compared
+            if before is vector and order is self._passages:  # which is another one after each change
+                return scores[places]
+        return _inner_products(self._rows()[places], vector)
 
     def _best_of(self, vector: Vectors, keys: Iterable[int]) -> _Best:
         """Documents by their keys, best first, each with its best passage."""
         ids = np.array([id for key in keys if key in self._documents for id in self._documents[key][1]], np.int64)
         places = np.searchsorted(self._order().ids, ids)
-        passages, scores = self._order().at(places), _inner_products(self._rows()[places], vector)
+        passages, scores = self._order().at(places), self._products(places, vector)
         best = passages.best(scores)
         return _Best(passages.ids[best].tolist(), passages.nearest(best, scores))
 
