@@ -18,6 +18,8 @@ from rich.console import Console
 from dragoman.backbone.pretrained.llm import load_llm
 from dragoman_lab.benchmarks.layalign import measuring
 
+PROMPTS = ("template", "later", "bare")
+"""The frame of a first message, that of a later one, which has no system message, and none but a line's end."""
 _console = Console(soft_wrap=True)
 
 
@@ -29,17 +31,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--split", choices=["tune", "test"], required=True)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--limit", type=int, default=120, help="tokens of an answer")
-    parser.add_argument("--languages", nargs="+", default=["en", "de"])
+    parser.add_argument("--languages", nargs="+", default=["en"])
+    parser.add_argument("--prompts", nargs="+", default=PROMPTS, choices=PROMPTS)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     llm = load_llm(options.llm, options.work, dtype=torch.float32)
-    prompts = {"template": llm.chat, "without system message": (llm.before, llm.after), "bare": ("", "\n")}
+    frames = dict(zip(PROMPTS, (llm.chat, (llm.before, llm.after), ("", "\n")), strict=True))
     sets = measuring.sets_of(options.data, options.split, options.count)["templates"]
     for language in options.languages:
         questions = sets[language]
-        for name, (before, after) in prompts.items():
-            prompted = replace(llm, before=before, after=after)
+        for name in options.prompts:
+            prompted = replace(llm, before=frames[name][0], after=frames[name][1])
             good, _ = measuring.solve(lambda texts, llm=prompted: measuring.plain(llm, texts, options.limit), questions)
             _console.print(f"{language} {name}: {sum(good)} of {len(good)}")
 
