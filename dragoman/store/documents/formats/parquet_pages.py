@@ -20,7 +20,7 @@ _BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _STRUCT = (1, 2), 3, (4, 5, 6), 7
 _I32 = 5
 
 
-def unpacked_bytes(file: IO[bytes], metadata: Any) -> list[int]:
+def measure_unpacked(file: IO[bytes], metadata: Any) -> list[int]:
     """For each row group of an open file, the bytes that its pages unpack to; its position is kept.
 
     Raises:
@@ -31,14 +31,14 @@ def unpacked_bytes(file: IO[bytes], metadata: Any) -> list[int]:
     try:
         groups = (metadata.row_group(place) for place in range(metadata.num_row_groups))
         return [
-            sum(_unpacked_bytes(file, group.column(column), size) for column in range(group.num_columns))
+            sum(_measure_column(file, group.column(column), size) for column in range(group.num_columns))
             for group in groups
         ]
     finally:
         file.seek(before)
 
 
-def _unpacked_bytes(file: IO[bytes], chunk: Any, size: int) -> int:
+def _measure_column(file: IO[bytes], chunk: Any, size: int) -> int:
     position = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
         position = min(position, chunk.dictionary_page_offset)
