@@ -22,7 +22,7 @@ from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
 from dragoman.engine.core.trec import RunLine, trec_run
-from dragoman.engine.search.service import MODEL_METHODS
+from dragoman.engine.search.request import BY_MEANING
 from dragoman.store.tables.service import Tables
 from dragoman_lab.evaluation.benchmark import Benchmark, BenchmarkError, Keep, Split, load_benchmark
 from dragoman_lab.evaluation.search_client import SearchClient, wait_for_embeddings
@@ -150,7 +150,7 @@ def evaluate(client: SearchClient, collection: str, task: Benchmark, system: str
         "method": {"bm25": "none", **dict.fromkeys(RERANKED, "psq")}.get(system, system),
         "rerank": {"depth": DEPTH} | ({"model": MART} if system == MART else {}) if reranked else False,
     }
-    if system in MODEL_METHODS:
+    if system in BY_MEANING:
         wait_for_embeddings(client.client, collection)
     texts = task.translated_queries if system == "bm25" else task.queries
     title = f"{task.source}-{task.target} {system}"

@@ -12,6 +12,10 @@ SNIPPET_LENGTH = 400
 """The longest snippet where a request does not say, in code points."""
 
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
+BY_WORDS = ("psq", "smt", "none")
+"""The methods whose scores are shares of the highest attainable one; the reranker's weights were fitted to these."""
+BY_MEANING = ("dense", "hybrid")
+"""The methods that need the sentence encoder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.rerank.rerank_depth import SAMPLE_CHARS, RerankDepth
 from dragoman.engine.rerank.reranking import Reranking
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
-from dragoman.engine.search.request import RerankOptions, SearchQuery
+from dragoman.engine.search.request import BY_WORDS, RerankOptions, SearchQuery
 from dragoman.engine.search.response import RerankUsed
 from dragoman.engine.settings import Settings
 from dragoman.ranking.about import Floats, RerankerAbout, interpolate, sigmoid
@@ -29,8 +29,6 @@ logger = logging.getLogger("dragoman")
 
 STAGE = "rerank"
 
-_ATTAINABLE = ("psq", "smt", "none")
-"""Methods whose scores are shares of the highest attainable score; `first_stage_weight` was fitted to these."""
 Joining = Callable[[Floats, Floats], Floats]
 """The final logits of documents, of their standalone scores and those of the first stage."""
 
@@ -60,7 +58,7 @@ class RerankStage:
             return None
         if request.rerank is not None:
             return request.rerank
-        usable = self._available and self._settings.search.rerank == "auto" and request.method in _ATTAINABLE
+        usable = self._available and self._settings.search.rerank == "auto" and request.method in BY_WORDS
         return RerankOptions(depth=self._depth.most) if usable else None
 
     def rerank(self, retrieval: Retrieval, options: RerankOptions) -> None:
@@ -157,7 +155,7 @@ class RerankStage:
         """How the first stage's scores join the reranker's; None where nothing was fitted to such scores."""
         if retrieval.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
             return None
-        if retrieval.ranked_by in _ATTAINABLE:
+        if retrieval.ranked_by in BY_WORDS:
             return partial(interpolate, weight=about.first_stage_weight)
         return about.hybrid.logits if retrieval.ranked_by == "hybrid" and about.hybrid is not None else None
 

@@ -38,7 +38,7 @@ from dragoman.engine.search.listing.page_ranking import PageRanking
 from dragoman.engine.search.listing.pages import Cursors, check_page, check_state, state_of
 from dragoman.engine.search.name_finder import NameFinder
 from dragoman.engine.search.ranked import Position, RankedDocument, Retrieval
-from dragoman.engine.search.request import Method, SearchQuery
+from dragoman.engine.search.request import BY_MEANING, Method, SearchQuery
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size, longest_snippets
@@ -53,9 +53,6 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_detectable
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
-
-MODEL_METHODS = ("dense", "hybrid")
-"""The methods that need the sentence encoder."""
 
 
 class Run(NamedTuple):
@@ -242,7 +239,7 @@ class Search:
         """Whether a search waits for the models, or may do so."""
         return (
             request.method is None
-            or request.method in MODEL_METHODS
+            or request.method in BY_MEANING
             or request.translate_snippets
             or self._names.is_needed(request)
             or self._rerank.options(request) is not None
@@ -278,7 +275,7 @@ class Search:
         with ExitStack() as places:
             degraded: list[Degraded] = []
             search = replace(request, method=chosen)
-            encodes = chosen in MODEL_METHODS or request.translate_snippets
+            encodes = chosen in BY_MEANING or request.translate_snippets
             if (encodes or self._rerank.options(search) is not None) and not in_background():
                 try:
                     places.enter_context(self._waiting.place(caller()))
@@ -302,7 +299,7 @@ class Search:
         for collection in collections:
             index = self._indexes.find(collection.key)
             generation, changes = index.searched if index is not None else (-1, 0)
-            missing = self._dense.count_missing(collection) if method in MODEL_METHODS else 0
+            missing = self._dense.count_missing(collection) if method in BY_MEANING else 0
             marks.append((collection.key, collection.generation, generation, changes if changes % 2 else None, missing))
         return state_of(marks, snapshot)
 

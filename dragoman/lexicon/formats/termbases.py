@@ -7,11 +7,10 @@ language. Documents that declare entities are refused, so that none can grow or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import product
 
-from dragoman.lexicon.formats.detection.names import language_of_code, language_of_name, same
+from dragoman.lexicon.formats.detection.names import language_of_code, language_of_name
 from dragoman.lexicon.formats.items import Limits, Notice, Rejection, TableFormatError
-from dragoman.lexicon.formats.xml_reader import Path, XmlReader
+from dragoman.lexicon.formats.xml_reader import PairReader, Path
 from dragoman.lexicon.text.languages import LANGUAGES
 
 _CONCEPTS = ("termEntry", "conceptEntry", "conceptGrp")
@@ -38,40 +37,29 @@ def termbase_pairs(
         )
 
 
-class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
+class _Reader(PairReader):
+    unit, text = "concept", "term"
+
     def __init__(self, languages: tuple[str, str], limits: Limits) -> None:
-        super().__init__(limits.term_characters)
-        self._wanted_languages = tuple(same(code) for code in languages)
-        self._names = languages
-        self._terms: tuple[list[str], list[str]] = ([], [])
-        self._side: int | None = None
-        self._line = 0
-        self._fault = ""
-        self.seen: set[str] = set()
-        self.paired = self.both = False
+        super().__init__(languages, limits.term_characters, _TERMS)
 
     def begin_element(self, name: str, attributes: dict[str, str], path: Path) -> None:
         if name in _CONCEPTS:
-            self._line = self.line
-            self._fault = ""
-            self._terms = ([], [])
-            self._side = None
+            self._begin_unit()
         elif name in _LANGUAGES:
-            self._speak(attributes.get("xml:lang") or attributes.get("lang"))
+            self._speak_code(attributes.get("xml:lang") or attributes.get("lang"))
         elif name == "language" and self._in_concept(path):
-            self._speak(attributes.get("lang") or attributes.get("type"))
+            self._speak_code(attributes.get("lang") or attributes.get("type"))
 
-    def _speak(self, code: str | None) -> None:
-        self._side = None
-        if not code:
+    def _speak_code(self, code: str | None) -> None:
+        code = (code or "").strip()
+        language = language_of_code(code) or language_of_name(code.lower()) if code else None
+        self._speak(language)
+        if language is None or language in self.seen:
             return
-        language = language_of_code(code.strip()) or language_of_name(code.strip().lower())
-        if language is None:
-            return
-        if language in self._wanted_languages:
-            self._side = self._wanted_languages.index(language)
+        if self._side is not None:
             self.seen.add(language)
-        elif language not in self.seen and len(self.seen) < 100:
+        elif len(self.seen) < 100:
             self.seen.add(language)
             self.entries.append(Notice(self.line, f"terms in {LANGUAGES.get(language, language)} are ignored"))
 
@@ -85,28 +73,11 @@ class _Reader(XmlReader[tuple[int, str, str] | Rejection | Notice]):
     def read_text(self, name: str, text: str, too_long: bool) -> None:
         if too_long:
             self._fault = f"a term is longer than {self.limit:,} characters"
-        elif text and self._side is not None:
-            terms = self._terms[self._side]
-            if len(terms) == _TERMS:
-                self._fault = f"the concept has more than {_TERMS} terms in a language"
-            else:
-                terms.append(text)
+        else:
+            self._keep(text)
 
     def end_element(self, name: str) -> None:
         if name in _LANGUAGES:
             self._side = None
-        if name not in _CONCEPTS:
-            return
-        source, target = (list(dict.fromkeys(terms)) for terms in self._terms)
-        self.both = self.both or bool(source and target)
-        if self._fault:
-            self.entries.append(Rejection(self._line, self._fault))
-        elif source and target:
-            self.paired = True
-            self.entries.extend((self._line, *pair) for pair in product(source, target))
-        else:
-            missing = " or ".join(code for code, terms in zip(self._names, (source, target), strict=True) if not terms)
-            self.entries.append(Rejection(self._line, f"the concept has no term in {missing}"))
-
-    def note_undeclared(self, reason: str) -> None:
-        self._fault = reason
+        elif name in _CONCEPTS:
+            self._end_unit(Rejection)

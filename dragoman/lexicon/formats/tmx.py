@@ -8,11 +8,10 @@ or fetch anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import product
 
-from dragoman.lexicon.formats.detection.names import language_of_code, same
+from dragoman.lexicon.formats.detection.names import language_of_code
 from dragoman.lexicon.formats.items import Rejection, TableFormatError
-from dragoman.lexicon.formats.xml_reader import Path, XmlReader
+from dragoman.lexicon.formats.xml_reader import PairReader, Path
 
 _CODES = frozenset(["bpt", "ept", "ph", "it", "ut"])
 _VARIANTS = 20
@@ -42,25 +41,17 @@ def tmx_pairs(content: Iterable[bytes], languages: tuple[str, str], characters: 
         )
 
 
-class _Reader(XmlReader[Unit | Rejection]):
+class _Reader(PairReader):
     def __init__(self, languages: tuple[str, str], characters: int) -> None:
-        super().__init__(characters)
-        self._codes = tuple(same(code) for code in languages)
-        self._texts: tuple[list[str], list[str]] = ([], [])
-        self._side: int | None = None
-        self._line = 0
-        self._fault = ""
-        self.seen: set[str] = set()
-        self.paired = False
+        super().__init__(languages, characters, _VARIANTS)
 
     def begin_element(self, name: str, attributes: dict[str, str], path: Path) -> None:
         if name == "tu":
-            self._line, self._fault, self._side = self.line, "", None
-            self._texts = ([], [])
+            self._begin_unit()
         elif name == "tuv":
             code = (attributes.get("xml:lang") or attributes.get("lang") or "").strip()
             language = language_of_code(code)
-            self._side = self._codes.index(language) if language in self._codes else None
+            self._speak(language)
             if code and len(self.seen) < 100:
                 self.seen.add(language or code[:20])
 
@@ -74,27 +65,11 @@ class _Reader(XmlReader[Unit | Rejection]):
     def read_text(self, name: str, text: str, too_long: bool) -> None:
         if too_long or len(text) > self.limit:
             self._fault = f"a text of the unit is longer than {self.limit:,} characters"
-        elif text and self._side is not None:
-            texts = self._texts[self._side]
-            if len(texts) == _VARIANTS:
-                self._fault = f"the unit has more than {_VARIANTS} texts in a language"
-            else:
-                texts.append(text)
+        else:
+            self._keep(text)
 
     def end_element(self, name: str) -> None:
         if name == "tuv":
             self._side = None
-        if name != "tu":
-            return
-        source, target = (list(dict.fromkeys(texts)) for texts in self._texts)
-        if self._fault:
-            self.entries.append(Rejection(self._line, self._fault))
-        elif source and target:
-            self.paired = True
-            self.entries.extend((self._line, *pair) for pair in product(source, target))
-        else:
-            missing = " or ".join(code for code, text in zip(self._codes, (source, target), strict=True) if not text)
-            self.entries.append(IncompleteUnit(self._line, f"the unit has no text in {missing}"))
-
-    def note_undeclared(self, reason: str) -> None:
-        self._fault = reason
+        elif name == "tu":
+            self._end_unit(IncompleteUnit)

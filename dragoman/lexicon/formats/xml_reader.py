@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from itertools import product
+from typing import Any, Generic, TypeVar
 from xml.parsers import expat
 
 from dragoman import deadline
-from dragoman.lexicon.formats.items import TableFormatError
+from dragoman.lexicon.formats.detection.names import same
+from dragoman.lexicon.formats.items import Rejection, TableFormatError
 
 T = TypeVar("T")
 Path = list[tuple[str, dict[str, str]]]
@@ -120,3 +122,54 @@ class XmlReader(ABC, Generic[T]):
     def _skip_entity(self, name: str, is_parameter: bool) -> None:
         if not is_parameter:
             self.note_undeclared(f"the entry uses the undeclared entity &{name[:40]};")
+
+
+class PairReader(XmlReader[Any]):
+    """Pairs the texts of two languages that a unit has: each of the one with each of the other."""
+
+    unit, text = "unit", "text"
+    """What messages call them."""
+
+    def __init__(self, languages: tuple[str, str], limit: int, most: int) -> None:
+        """``most``: texts of a unit in a language."""
+        super().__init__(limit)
+        self._names, self._codes = languages, tuple(map(same, languages))
+        self._most = most
+        self.seen: set[str] = set()
+        """Languages of the file."""
+        self.paired = self.both = False
+        """Whether there was a pair, and a unit with texts in both languages, which may be at fault otherwise."""
+        self._begin_unit()
+
+    def note_undeclared(self, reason: str) -> None:
+        self._fault = reason
+
+    def _begin_unit(self) -> None:
+        self._line, self._fault = self.line, ""
+        self._texts: tuple[list[str], list[str]] = ([], [])
+        self._side: int | None = None
+
+    def _speak(self, language: str | None) -> None:
+        """What follows is in a language; None for one that is not known."""
+        self._side = self._codes.index(language) if language in self._codes else None
+
+    def _keep(self, text: str) -> None:
+        if not text or self._side is None:
+            return
+        texts = self._texts[self._side]
+        if len(texts) == self._most:
+            self._fault = f"the {self.unit} has more than {self._most} {self.text}s in a language"
+        else:
+            texts.append(text)
+
+    def _end_unit(self, incomplete: type[Rejection]) -> None:
+        source, target = (list(dict.fromkeys(texts)) for texts in self._texts)
+        self.both = self.both or bool(source and target)
+        if self._fault:
+            self.entries.append(Rejection(self._line, self._fault))
+        elif source and target:
+            self.paired = True
+            self.entries.extend((self._line, *pair) for pair in product(source, target))
+        else:
+            missing = " or ".join(name for name, texts in zip(self._names, self._texts, strict=True) if not texts)
+            self.entries.append(incomplete(self._line, f"the {self.unit} has no {self.text} in {missing}"))

@@ -16,12 +16,11 @@ from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.search.first_stage import FirstStage
 from dragoman.engine.search.listing.options import ListOptions
 from dragoman.engine.search.ranked import RankedDocument, Retrieval, document_of_words
-from dragoman.engine.search.request import FacetField
+from dragoman.engine.search.request import BY_WORDS, FacetField
 from dragoman.engine.search.response import FacetCount, Total
 from dragoman.indexes.attributes.values import DATE, decode
 from dragoman.indexes.lucene.listing import SCORE, Matched, Row, Values, in_order, sort_values
 
-BY_WORDS = ("psq", "smt", "none")
 _LONGEST_SHOWN = 1_000
 """Characters of a value that is counted."""
 

@@ -12,11 +12,10 @@ from dragoman.engine.search.listing.options import ListOptions
 from dragoman.engine.search.ranked import Position, Retrieval
 from dragoman.engine.search.relevance.judging import Judge
 from dragoman.engine.search.relevance.signals import LOOKED_AT
+from dragoman.engine.search.request import BY_MEANING
 from dragoman.engine.search.rerank_stage import RerankStage
 from dragoman.engine.search.search_ranking import MOST_RANKED, SearchRanking
 from dragoman.lexicon.text.tokens import Analysis
-
-_BY_MEANING = ("dense", "hybrid")
 
 
 class PageRanking:
@@ -42,7 +41,7 @@ class PageRanking:
         request, start = retrieval.request, retrieval.offset
         end = min(start + request.top_k, max(MOST_RANKED, request.top_k))
         options = None if listed.order else self._rerank.options(request)
-        by_candidates = listed.any and (request.method in _BY_MEANING or listed.collapse is not None)
+        by_candidates = listed.any and (request.method in BY_MEANING or listed.collapse is not None)
         deepest = MOST_RANKED if by_candidates else end if options is None else max(end, options.depth)
         self._ranking.rank(retrieval, max(deepest, LOOKED_AT))
         judge = Judge(retrieval)

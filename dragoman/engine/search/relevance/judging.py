@@ -26,12 +26,12 @@ from dragoman.engine.search.relevance.signals import (
     read_signals,
     words_of,
 )
+from dragoman.engine.search.request import BY_WORDS
 from dragoman.engine.search.response import Found
 
 FITTED = Path(__file__).with_name("fitted.json")
 BEST = 10
 """The hits, the first ones, that tell whether anything was found."""
-_BY_WORDS = ("psq", "smt", "none")
 _PLACES = {name: place for place, name in enumerate(SIGNALS)}
 
 Coefficients = Mapping[str, float]
@@ -122,7 +122,7 @@ class Judge:
         scored = [(document, ranked_score(document)) for document in retrieval.documents[:LOOKED_AT]]
         late = self._method == "hybrid" and bool(scored) and scored[0][0].late is not None
         kind = self._method + (" late" if late else "")
-        unmatched = 0.0 if self._method in _BY_WORDS else None
+        unmatched = 0.0 if self._method in BY_WORDS else None
         self._ranked = Competition(scored, load_fitted().levels[kind], unmatched)
         self._reranked: Competition | None = None
         self._words = words_of(retrieval)

@@ -15,7 +15,7 @@ import numpy as np
 from dragoman.engine.core.errors import InvalidRequest, UnsupportedMedia
 from dragoman.installation import MissingPart, require
 from dragoman.store.documents.formats.mapping import FieldMapping
-from dragoman.store.documents.formats.parquet_pages import unpacked_bytes
+from dragoman.store.documents.formats.parquet_pages import measure_unpacked
 from dragoman.store.documents.formats.rows import COLUMNS, Row, RowLimits, write_row
 
 _ROWS_AT_ONCE = 64
@@ -58,7 +58,7 @@ def _read_rows(file: IO[bytes], size: int, mapping: FieldMapping, limits: RowLim
     if len(columns) > COLUMNS or opened.metadata.num_columns > COLUMNS:
         raise InvalidRequest(f"the file has {opened.metadata.num_columns} columns; at most {COLUMNS} are allowed")
     with _faults_of("the file is damaged"):
-        sizes = unpacked_bytes(file, opened.metadata)  # by its footer pyarrow would unpack a page of any size
+        sizes = measure_unpacked(file, opened.metadata)  # by its footer pyarrow would unpack a page of any size
     _check_size(sum(sizes), size, limits)
     if repeated := next((name for place, name in enumerate(columns) if name in columns[:place]), None):
         raise InvalidRequest(f"the file has the column {repeated[:100]!r} twice")

@@ -20,7 +20,7 @@ _BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _STRUCT = (1, 2), 3, (4, 5, 6), 7
 _I32 = 5
 
 
-def unpacked_bytes(file: IO[bytes], metadata: Any) -> list[int]:
+def measure_unpacked(file: IO[bytes], metadata: Any) -> list[int]:
     """For each row group of an open file, the bytes that its pages unpack to; its position is kept.
 
     Raises:
@@ -29,16 +29,16 @@ def unpacked_bytes(file: IO[bytes], metadata: Any) -> list[int]:
     before = file.tell()
     size = file.seek(0, 2)
     try:
-        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+        groups = (metadata.row_group(place) for place in range(metadata.num_row_groups))
         return [
-            sum(_unpacked_bytes(file, group.column(column), size) for column in range(group.num_columns))
+            sum(_measure_column(file, group.column(column), size) for column in range(group.num_columns))
             for group in groups
         ]
     finally:
         file.seek(before)
 
 
-def _unpacked_bytes(file: IO[bytes], chunk: Any, size: int) -> int:
+def _measure_column(file: IO[bytes], chunk: Any, size: int) -> int:
     position = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
         position = min(position, chunk.dictionary_page_offset)
@@ -72,9 +72,9 @@ class _Header:
         field = 0
         while kind_and_step := self._take(1)[0]:
             kind, step = kind_and_step & 15, kind_and_step >> 4
-            field = field + step if step else self._signed()
+            field = field + step if step else self._read_integer()
             if depth == 0 and kind == _I32:
-                self.sizes[field] = self._signed()
+                self.sizes[field] = self._read_integer()
             else:
                 self._skip(kind, depth)
 
@@ -82,17 +82,17 @@ class _Header:
         if kind == _BYTE:
             self._pass(1)
         elif kind in _INTEGERS:
-            self._varint()
+            self._read_varint()
         elif kind == _DOUBLE:
             self._pass(8)
         elif kind == _BINARY:
-            self._pass(self._varint())
+            self._pass(self._read_varint())
         elif kind == _STRUCT:
             self._read_struct(depth + 1)
         elif kind not in _BOOLEANS:  # these are their types
             raise ValueError("a page's header has what no page's header has")
 
-    def _varint(self) -> int:
+    def _read_varint(self) -> int:
         whole = 0
         for place in range(_VARINT_BYTES):
             byte = self._take(1)[0]
@@ -101,8 +101,8 @@ class _Header:
                 return whole
         raise ValueError("a page's header has a number that does not end")
 
-    def _signed(self) -> int:
-        whole = self._varint()
+    def _read_integer(self) -> int:
+        whole = self._read_varint()
         return (whole >> 1) ^ -(whole & 1)
 
     def _take(self, count: int) -> bytes:
