@@ -17,8 +17,8 @@ names. All servers get the same ones, in turns. The rows:
 Of each row the answers are counted by the method that they name, and those that say `degraded`. A rate counts answers
 while all clients had a request under way, and is the median over the turns. Percentiles are of all turns. "API, ms" is
 the processor time of the API's process for each search, without the models': it says something on a busy machine too.
-The last column is the rate of this checkout as a multiple, the median of the turns' ratios. `--bare` adds a bare FastAPI
-endpoint that calls the search function (`bare_endpoint.py`).
+The last column is the rate of this checkout as a multiple, the median of the turns' ratios. `--bare` adds a bare
+FastAPI endpoint that calls the search function (`bare_endpoint.py`).
 """
 
 from __future__ import annotations
