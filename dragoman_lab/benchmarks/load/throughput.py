@@ -15,9 +15,10 @@ names. All servers get the same ones, in turns. The rows:
 - `memory`: proportional memory (PSS) of all of a server's processes, ready and after one use of every model.
 
 Of each row the answers are counted by the method that they name, and those that say `degraded`. A rate counts answers
-while all clients had a request under way, and is the median over the turns. Percentiles are of all turns. The last
-column is the rate of this checkout as a multiple, the median of the turns' ratios. `--bare` adds a bare FastAPI
-endpoint that calls the search function (`bare_endpoint.py`).
+while all clients had a request under way, and is the median over the turns. Percentiles are of all turns. "API, ms" is
+the processor time of the API's process for each search, without the models': it says something on a busy machine too.
+The last column is the rate of this checkout as a multiple, the median of the turns' ratios. `--bare` adds a bare
+FastAPI endpoint that calls the search function (`bare_endpoint.py`).
 """
 
 from __future__ import annotations
@@ -242,7 +243,15 @@ def measure_rows(
 def ask_once(server: Service, workload: Workload, texts: Sequence[str], clients: int) -> Any:
     """Each query once: latencies in milliseconds, and what the answers say."""
     url = f"http://{server.target.host}:{server.target.port}/v1/search"
-    return ask(url, [{"query": text, **workload.body} for text in texts], clients, 0)
+    before = processor_seconds(server.process.pid)
+    turn = ask(url, [{"query": text, **workload.body} for text in texts], clients, 0)
+    return turn | {"processor_seconds": processor_seconds(server.process.pid) - before}
+
+
+def processor_seconds(process: int) -> float:
+    """The processor time that a process has taken; that of its children, such as the models', is theirs."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def ask(url: str, requests: Sequence[object], clients: int, seconds: float) -> Any:
@@ -284,6 +293,7 @@ def figures(name: str, clients: int, label: str, turns: Mapping[str, Sequence[An
         "per_second": statistics.median(map(rate, turns[label])),
         "p50": p50,
         "p99": p99,
+        "processor_ms": 1000 * sum(turn["processor_seconds"] for turn in turns[label]) / max(1, len(times)),
         "methods": total["methods"],
         "degraded": sum(turn["degraded"] for turn in turns[label]),
         "reasons": total["reasons"],
@@ -300,12 +310,21 @@ def rate(turn: Any) -> float:
 
 def report(rows: Sequence[Mapping[str, Any]], memory: Mapping[str, Mapping[str, Any] | None]) -> None:
     """Print the table."""
-    titles = "row | clients | server | searches/s | p50, ms | p99, ms | methods | degraded | refused | this, times"
-    lines = [f"| {titles} |", "|---" * 10 + "|"] if rows else []
+    titles = (
+        "row | clients | server | searches/s | p50, ms | p99, ms | API, ms | methods | degraded | refused | this, times"
+    )
+    lines = [f"| {titles} |", "|---" * 11 + "|"] if rows else []
     for row in rows:
         methods = ", ".join(f"{method} {count}" for method, count in row["methods"].items())
         cells = [row["row"], str(row["clients"]), row["server"], f"{row['per_second']:.1f}"]
-        cells += [f"{row['p50']:.1f}", f"{row['p99']:.1f}", methods, str(row["degraded"]), str(row["refused"])]
+        cells += [
+            f"{row['p50']:.1f}",
+            f"{row['p99']:.1f}",
+            f"{row['processor_ms']:.1f}",
+            methods,
+            str(row["degraded"]),
+            str(row["refused"]),
+        ]
         lines.append(f"| {' | '.join(cells)} | {row['this_is_faster']:.2f} |")
     for label, measured in memory.items():
         if measured:
