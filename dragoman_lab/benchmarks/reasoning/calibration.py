@@ -9,7 +9,9 @@ Answers: questions over one text and over five, as often with the text that answ
 is the share of best answers that agree with the reference (F1 of at least one half), `answered` that of texts which
 have the answer; beside each stands the mean probability, and the expected calibration error over ten bins. `no answer
 is said` is the share whose probability of none is at least one half, of texts with the answer and of those from which
-it was removed. Statements: generated theories, LeapOfThought (facts with the rule), FOLIO and StrategyQA.
+it was removed; `likelier than the best one`, by which an answer is `found`, is that where it exceeds the best answer's.
+`said from` has the threshold by which it is said of nine in ten texts without the answer. Statements: generated
+theories, LeapOfThought (facts with the rule), FOLIO and StrategyQA.
 
 With `--fit` the calibration is fitted on what is read (`--split tune` alone), and written into the folder of the model.
 """
@@ -45,6 +47,8 @@ LANGUAGES = "ar,de,el,en,es,hi,ru,th,tr,vi,zh"
 BINS = 10
 NO_ANSWER = 0.5
 """The probability from which on the page says that there is probably no answer."""
+SAID = 0.9
+"""The share of texts without the answer of which that shall be said."""
 TEST_THEORIES = 2_000_000
 Labelled = tuple[list[float], list[bool]]
 """Probabilities, and whether what they are of is so."""
@@ -90,9 +94,27 @@ def measure_answers(options: argparse.Namespace) -> dict[str, Labelled]:
         note(labelled, f"{texts}: answered", 1 - none, reading.answered)
         present = "with the answer" if reading.answered else "without the answer"
         note(labelled, f"{texts} {present}: no answer is said", none, none >= NO_ANSWER)
+        likely = none > max(each, default=0.0)
+        note(labelled, f"{texts} {present}: no answer is likelier than the best one", none, likely)
         if each:
             note(labelled, f"{texts}: best answer right", each[0], reading.right[0])
+    for texts in ("one text", "several texts"):
+        note_trade(labelled, texts)
     return labelled
+
+
+def note_trade(labelled: dict[str, Labelled], texts: str) -> None:
+    """From the threshold by which no answer is said of nine in ten texts without it: of how many texts with it, too."""
+    none: Labelled = ([], [])
+    (without, _), (answered, _) = (
+        labelled.get(f"{texts} {each} the answer: no answer is said", none) for each in ("without", "with")
+    )
+    if not without:
+        return
+    threshold = float(np.quantile(without, 1 - SAID))
+    for probability in answered:
+        name = f"{texts} with the answer: said from {threshold:.2f} on"
+        note(labelled, name, probability, probability >= threshold)
 
 
 def measure_statements(options: argparse.Namespace) -> dict[str, Labelled]:

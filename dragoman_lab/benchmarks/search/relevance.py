@@ -20,14 +20,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 
 from dragoman.engine.search.relevance.judging import load_fitted
+from dragoman.engine.search.request import Method
 from dragoman_lab.benchmarks.search.relevance_fit import UNITS, read_pairs, tables_of_pairs
 from dragoman_lab.benchmarks.search.relevance_judged import (
-    METHODS,
+    EVERYWHERE,
     REMOVALS,
     RERANKED,
     Asked,
@@ -36,6 +37,8 @@ from dragoman_lab.benchmarks.search.relevance_judged import (
     Searcher,
     is_removed,
     open_searcher,
+    ways_of,
+    with_english,
 )
 from dragoman_lab.benchmarks.search.relevance_measures import (
     brier,
@@ -144,11 +147,13 @@ def pair_of(question: Asked) -> str:
     return "-".join(question.task.split("-")[2:4])
 
 
-def ask_tasks(searcher: Searcher, tasks: Iterable[Task], questions: int, reranked: int) -> list[Asked]:
-    """The questions of tasks, in all ways of searching."""
+def ask_tasks(
+    searcher: Searcher, tasks: Iterable[Task], methods: Sequence[str], questions: int, reranked: int
+) -> list[Asked]:
+    """The questions of tasks, in all ways of searching by some methods."""
     asked: list[Asked] = []
     for task in tasks:
-        for way in METHODS:
+        for way in ways_of(task, methods):
             asked += searcher.ask(task, way, questions)
         if task.is_reranked and reranked:
             for way in RERANKED:
@@ -162,20 +167,21 @@ def report(
     split: Split,
     pairs: Sequence[Pair],
     units: Sequence[str],
+    methods: Sequence[str],
     questions: int,
     reranked: int,
 ) -> str:
     """All tables as Markdown."""
     lines: list[str] = []
     for unit in units:
-        asked = ask_tasks(searcher, xquad_tasks(data, split, unit, pairs), questions, reranked)
+        asked = ask_tasks(searcher, xquad_tasks(data, split, unit, pairs), methods, questions, reranked)
         lines += table(f"XQuAD-R, {unit}s, {split}, by method", group_by(asked, lambda question: question.way))
-        for way in ("psq", "dense", "hybrid"):
-            of_way = [question for question in asked if question.way == way]
-            lines += table(f"XQuAD-R, {unit}s, {split}, {way}, by pair", group_by(of_way, pair_of))
+        for method in EVERYWHERE:
+            of_method = [question for question in asked if question.way == method]
+            lines += table(f"XQuAD-R, {unit}s, {split}, {method}, by pair", group_by(of_method, pair_of))
     said: dict[str, list[str]] = {}
-    for task in xquad_tasks(data, split, units[0], pairs):
-        for way in METHODS:
+    for task in filter(with_english, xquad_tasks(data, split, units[0], pairs)):
+        for way in ways_of(task, methods):
             labels = [label(question.hits) for question in searcher.ask(nonsense_task(task), way, questions // 6)]
             said.setdefault(way.name, []).extend(labels)
     lines += ["### Random letters", "", "| | queries | none | good |", "|---|---|---|---|"]
@@ -183,9 +189,9 @@ def report(
     return "\n".join(lines) + "\n"
 
 
-def report_others(searcher: Searcher, data: Path, questions: int) -> str:
+def report_others(searcher: Searcher, data: Path, methods: Sequence[str], questions: int) -> str:
     """The table of the sets that nothing was fitted to."""
-    asked = ask_tasks(searcher, other_tasks(data, DOCUMENTS), questions, 0)
+    asked = ask_tasks(searcher, other_tasks(data, DOCUMENTS), methods, questions, 0)
     rows = group_by(asked, lambda question: f"{question.task}, {question.way}")
     return "\n".join(table("Sets that nothing was fitted to", rows))
 
@@ -198,17 +204,26 @@ def main() -> None:
     parser.add_argument("--split", choices=("tune", "test"), default="tune")
     parser.add_argument("--pairs", type=read_pairs, default=all_pairs(), help="such as en-de,de-en; default: all")
     parser.add_argument("--units", default=",".join(UNITS))
+    parser.add_argument("--methods", default=",".join(get_args(Method)))
     parser.add_argument("--others", action="store_true", help="also sets that nothing was fitted to")
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
     parser.add_argument("--reranked", type=int, default=30, help="of each pair and unit, with reranking; 0: none")
     arguments = parser.parse_args()
     further = ("sw", "de", "zh") if arguments.others else ()
     tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs, *further)
-    asked = arguments.split, arguments.pairs, arguments.units.split(","), arguments.questions, arguments.reranked
+    methods = arguments.methods.split(",")
+    asked = (
+        arguments.split,
+        arguments.pairs,
+        arguments.units.split(","),
+        methods,
+        arguments.questions,
+        arguments.reranked,
+    )
     with open_searcher(arguments.work, tables) as searcher:
         text = report(searcher, arguments.data, *asked)
         if arguments.others:
-            text += report_others(searcher, arguments.data, arguments.questions)
+            text += report_others(searcher, arguments.data, methods, arguments.questions)
     (arguments.work / f"{arguments.split}.md").write_text(text, encoding="utf-8")
     print(text)  # noqa: T201
 

@@ -4,43 +4,51 @@
 
 Asks tuning questions over sentences and paragraphs in eleven languages: from and to English, within each language and
 in a few other pairs. Also asked are the answers of the questions, as queries of few words, and random letters. For each
-set of signals that a hit may have logistic regressions are fitted: that the hit is relevant; that anything is, of
-the best hits with and without the relevant ones; and that a query is none of random letters. They are written to
-``dragoman/engine/search/relevance/fitted.json`` with the thresholds. Test questions are not read. Signals of hits that
-were asked for earlier are read from the work folder.
+set of signals that a hit may have logistic regressions are fitted: that the hit is relevant; that anything is, of the
+best hits with the relevant paragraphs and without them; and that a query is none of random letters. They are written to
+``dragoman/engine/search/relevance/fitted.json`` with the thresholds; sets of signals that few hits have keep what was
+fitted before. Test questions are not read. Signals of hits that were asked for earlier are read from the work folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engine.search.relevance.judging import FITTED, Fitted, probabilities
 from dragoman.engine.search.relevance.signals import SIGNALS
+from dragoman.engine.search.request import Method
 from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
-from dragoman_lab.benchmarks.search.relevance_judged import METHODS, RERANKED, Asked, Removal, Searcher, open_searcher
+from dragoman_lab.benchmarks.search.relevance_judged import (
+    RERANKED,
+    Asked,
+    Removal,
+    Searcher,
+    open_searcher,
+    ways_of,
+    with_english,
+)
 from dragoman_lab.benchmarks.search.relevance_tasks import Pair, all_pairs, nonsense_task, short_task, xquad_tasks
 from dragoman_lab.evaluation.serving import TableFile
 
 Floats = NDArray[np.float64]
 UNITS = ("sentence", "paragraph")
-EVERYWHERE = ("psq", "dense", "hybrid")
-"""The methods that are asked in all pairs; the others only in those of English and another language."""
 WORDS = ("lead", "clear", "share", "words")
 VECTORS = ("lead", "clear", "near")
 BOTH = (*WORDS, "near")
 KINDS = {
     "psq": WORDS,
-    "smt": WORDS,
+    "smt": ("root", *WORDS[1:]),
     "none": WORDS,
-    "dense": VECTORS,
+    "dense": ("root", *VECTORS[1:]),
     "hybrid": BOTH,
     "hybrid late": (*BOTH, "late"),
     "psq rerank": (*WORDS, "score"),
@@ -50,7 +58,7 @@ KINDS = {
     "hybrid rerank": (*BOTH, "score"),
     "hybrid late rerank": (*BOTH, "late", "score"),
 }
-"""The signals of each kind of hit."""
+"""The signals of each kind of hit: the lead, or its root where that held better on articles that were left out."""
 LIKE = {
     "smt rerank": "psq rerank",
     "none rerank": "psq rerank",
@@ -65,10 +73,13 @@ REMOVED: Removal = "paragraph"
 """What questions without relevant documents lack."""
 LEAST_ANSWERS = 100
 """A kind with fewer answers keeps what was fitted before."""
-NONE_OF_ANSWERED = 0.03
-"""The share of questions with relevant documents that may be called none, of each kind."""
+NONE_OF_ANSWERED = 0.05
+"""The share of questions and of short queries with relevant documents that may be called none, of each kind."""
 LEAST_NONSENSE = 20
 """Fewer answers to random letters tell nothing of a kind by words; it is like psq then."""
+MOST_NONSENSE = 0.99
+"""The share of answers to random letters that shall be none."""
+LEAST = 1e-4
 WEAK = 0.2
 _RIDGE = 1e-3
 _STEPS = 100
@@ -135,6 +146,8 @@ class Best(NamedTuple):
     """Whether the collection has one."""
     about: float
     """0 for random letters."""
+    is_short: bool
+    """Whether the query has few words."""
 
 
 def best_hits(asked: Iterable[Asked], relevance: Mapping[str, Mapping[str, dict[str, float]]]) -> list[Best]:
@@ -147,16 +160,25 @@ def best_hits(asked: Iterable[Asked], relevance: Mapping[str, Mapping[str, dict[
             if hits.kinds:
                 best = int(np.argmax(model.relevances(hits.kinds, hits.signals)))
                 answered, present = float(hits.relevant.max()), hits is question.hits
-                best_of_all.append(Best(hits.kinds[best], hits.signals[best], answered, present, about))
+                best_of_all.append(
+                    Best(hits.kinds[best], hits.signals[best], answered, present, about, "short" in question.task)
+                )
     return best_of_all
 
 
 def fit_answers(answers: Sequence[Best], names: Sequence[str], *, about: bool) -> dict[str, float]:
-    """That something is relevant; or, with ``about``, that a query is none of random letters, which count as many."""
+    """That something is relevant; or, with ``about``, that a query is none of random letters.
+
+    Then random letters count as much as all others, and of these queries of few words as much as questions: by meaning
+    a single name is almost as far from everything as random letters.
+    """
     outcomes = np.array([answer.about if about else answer.answered for answer in answers])
-    weights = np.where(outcomes > 0, 1 / max(1.0, outcomes.sum()), 1 / max(1.0, (1 - outcomes).sum()))
-    signals = np.array([answer.signals for answer in answers])
-    return fit_logistic(Examples(signals, outcomes, weights if about else np.ones(len(answers))), names)
+    weights = np.ones(len(answers))
+    if about:
+        groups = [(answer.about, answer.is_short) for answer in answers]
+        sizes = Counter(groups)
+        weights = np.array([(1 if about_it else 2) / sizes[about_it, short] for about_it, short in groups])
+    return fit_logistic(Examples(np.array([answer.signals for answer in answers]), outcomes, weights), names)
 
 
 def probability(coefficients: Mapping[str, float], answer: Best) -> float:
@@ -184,11 +206,27 @@ def fit(asked: Sequence[Asked], earlier: Mapping[str, Any]) -> dict[str, Any]:
         if kind in ("smt", "none") and sum(not answer.about for answer in of_kind) < LEAST_NONSENSE:
             about = fitted["about"]["psq"]
         removed = [probability(answered, answer) for answer in of_kind if answer.about and not answer.present]
-        present = [probability(about, answer) for answer in of_kind if answer.answered]
         fitted["answered"][kind], fitted["about"][kind] = answered, about
         fitted["good"][kind] = round(float(np.quantile(removed, 1 - GOOD_OF_REMOVED)), 4)
-        fitted["none"][kind] = round(float(np.quantile(present, NONE_OF_ANSWERED)), 4)
+        fitted["none"][kind] = threshold_of_none(about, of_kind)
     return {**fitted, "weak": WEAK}
+
+
+def threshold_of_none(about: Mapping[str, float], answers: Sequence[Best]) -> float:
+    """Below which probability nothing was found: half-way, in log odds, from random letters to queries with an answer.
+
+    Where these overlap it is what leaves all but few of the latter, of questions and of short queries alike.
+    """
+    of_answered: dict[bool, list[float]] = {}
+    for answer in answers:
+        if answer.answered:
+            of_answered.setdefault(answer.is_short, []).append(probability(about, answer))
+    least = min(float(np.quantile(some, NONE_OF_ANSWERED)) for some in of_answered.values())
+    random = [probability(about, answer) for answer in answers if not answer.about]
+    if random and (most := float(np.quantile(random, MOST_NONSENSE))) < least:
+        odds = math.sqrt(least / (1 - least) * most / (1 - most))
+        least = odds / (1 + odds)
+    return max(LEAST, round(least, 4))
 
 
 def about_names(kind: str) -> tuple[str, ...]:
@@ -198,21 +236,23 @@ def about_names(kind: str) -> tuple[str, ...]:
 
 
 def ask_all(
-    searcher: Searcher, data: Path, pairs: Sequence[Pair], units: Sequence[str], questions: int, reranked: int
+    searcher: Searcher,
+    data: Path,
+    pairs: Sequence[Pair],
+    units: Sequence[str],
+    methods: Sequence[str],
+    questions: int,
+    reranked: int,
 ) -> list[Asked]:
     """All examples: questions, answers as queries, and random letters; the latter only of pairs with English."""
     asked: list[Asked] = []
     for unit in units:
         for task in xquad_tasks(data, "tune", unit, pairs):
-            with_english = "en" in (task.benchmark.source, task.benchmark.target)
-            translated = task.benchmark.source != task.benchmark.target
-            for way in METHODS:
-                if not (way.method in EVERYWHERE and way.late) and not (with_english and translated):
-                    continue
+            for way in ways_of(task, methods):
                 asked += searcher.ask(task, way, questions)
                 if way.method != "none":
                     asked += searcher.ask(short_task(data, task), way, questions // 4)
-                if with_english and translated:
+                if with_english(task):
                     asked += searcher.ask(nonsense_task(task), way, questions // 4)
             if task.is_reranked and reranked:
                 for way in RERANKED:
@@ -240,13 +280,15 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps tables, collections and signals")
     parser.add_argument("--pairs", type=read_pairs, default=all_pairs(), help="such as en-de,de-en; default: all")
     parser.add_argument("--units", default=",".join(UNITS))
+    parser.add_argument("--methods", default=",".join(get_args(Method)), help="others keep what was fitted")
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
     parser.add_argument("--reranked", type=int, default=30, help="of a few pairs, with reranking; 0: none")
     arguments = parser.parse_args()
-    counts = arguments.questions, arguments.reranked
+    chosen = arguments.units.split(","), arguments.methods.split(",")
     tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs)
     with open_searcher(arguments.work, tables) as searcher:
-        asked = ask_all(searcher, arguments.data, arguments.pairs, arguments.units.split(","), *counts)
+        counts = arguments.questions, arguments.reranked
+        asked = ask_all(searcher, arguments.data, arguments.pairs, *chosen, *counts)
     earlier = json.loads(FITTED.read_text(encoding="utf-8"))
     content = {"command": "python -m dragoman_lab.benchmarks.search.relevance_fit", **fit(asked, earlier)}
     FITTED.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

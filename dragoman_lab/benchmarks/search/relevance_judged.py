@@ -54,6 +54,8 @@ REMOVALS: tuple[Removal, ...] = ("document", "paragraph", "article")
 DEPTH = 100
 """How many documents are ranked: enough for ten where those of an article are taken out."""
 METHODS = (*(Way(method) for method in ("psq", "smt", "none", "dense", "hybrid")), Way("hybrid", late=False))
+EVERYWHERE = ("psq", "dense", "hybrid")
+"""The methods that are asked in all pairs; the others only in those of English and another language."""
 RERANKED = (Way("psq", 10), Way("hybrid", 10))
 
 
@@ -93,7 +95,7 @@ class Searcher:
         """A sample of a task's questions with their hits; those of earlier runs are read."""
         path = self._folder / "hits" / f"{task.name}-{way.name.replace(' ', '-')}-{questions}.jsonl"
         if not path.exists():
-            self._embed(task.collection, task.benchmark)
+            self._fill(task.collection, task.benchmark, embed=way.method in ("dense", "hybrid"))
             lines = [self._ask(task, query, way) for query in sample(task.benchmark, questions)]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -108,16 +110,17 @@ class Searcher:
             for row in json_lines(path, ("question",))
         ]
 
-    def _embed(self, name: str, task: Benchmark) -> None:
-        """A collection of the task's documents, with their embeddings; one that is there is taken as it is."""
+    def _fill(self, name: str, task: Benchmark, *, embed: bool) -> None:
+        """A collection of the task's documents, with embeddings if wanted; one that is there is taken as it is."""
         library = self._runtime.collections
         if name not in {info.name for info in library.all()}:
             library.create(name, task.target)
             lines = (json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in task.documents.items())
             library.import_documents(name, lines)
-        key = library.get(name).key
-        self._runtime.dense.open_present([key])
-        self._runtime.dense.embed(key)
+        if embed:
+            key = library.get(name).key
+            self._runtime.dense.open_present([key])
+            self._runtime.dense.embed(key)
 
     def _ask(self, task: Task, query: str, way: Way) -> dict[str, Any]:
         request = SearchQuery(
@@ -147,6 +150,20 @@ def part_of(document: str, removal: Removal) -> str:
     """The paragraph or article that a document of XQuAD-R is of, by its id; the id of others, or of the document."""
     place = _PLACE.match(document)
     return document if place is None or removal == "document" else place[removal]
+
+
+def with_english(task: Task) -> bool:
+    """Whether a task is of English and another language."""
+    return task.benchmark.source != task.benchmark.target and "en" in (task.benchmark.source, task.benchmark.target)
+
+
+def ways_of(task: Task, methods: Sequence[str]) -> list[Way]:
+    """The ways of searching, by some methods, in which a task is asked."""
+    return [
+        way
+        for way in METHODS
+        if way.method in methods and (with_english(task) or (way.late and way.method in EVERYWHERE))
+    ]
 
 
 def _undo_late(retrieval: Retrieval) -> None:

@@ -9,45 +9,46 @@ from functools import lru_cache
 
 from dragoman.engine.models.encoding import COMPARED_SUBWORDS, EncodedQuery
 
-USUAL: Mapping[str, float] = {
-    "LATIN": 3.3,
-    "CYRILLIC": 3.1,
-    "GREEK": 3.7,
-    "ARABIC": 3.8,
-    "DEVANAGARI": 3.8,
-    "BENGALI": 4.5,
-    "TELUGU": 4.1,
-    "THAI": 3.4,
-    "CJK": 7.4,
-    "HIRAGANA": 6.0,
-    "KATAKANA": 7.6,
-    "HANGUL": 8.0,
+LEVELS: Mapping[str, tuple[float, float]] = {
+    "LATIN": (3.3, 5.8),
+    "CYRILLIC": (3.1, 7.3),
+    "GREEK": (3.7, 8.5),
+    "ARABIC": (3.8, 8.3),
+    "DEVANAGARI": (3.8, 9.5),
+    "BENGALI": (4.5, 10.6),
+    "TELUGU": (4.1, 10.3),
+    "THAI": (3.4, 10.3),
+    "CJK": (7.4, 10.2),
+    "HIRAGANA": (6.0, 8.8),
+    "KATAKANA": (7.6, 10.8),
+    "HANGUL": (8.0, 11.7),
 }
-"""What a letter adds to the surprisal of a text's subwords, by script: means of questions in 27 languages. Letters of
-other scripts are not counted."""
+"""What a letter adds to the surprisal of a text's subwords, by script: in questions, means of 27 languages, and at
+random. Letters of other scripts are not counted."""
 _ASSUMED = 5
 """So many usual letters are counted with those of a query, or short names would be as odd as random letters."""
 
 
 def oddness(text: str, encoded: EncodedQuery) -> float:
-    """By how much a letter of a query adds to the surprisal of its subwords more than usual, in nats.
+    """How far a query's letters are from usual ones, 0, to random ones, 1, by the surprisal of its subwords.
 
     0 where that is not known: for an encoder without surprisals, and of long queries, whose rare subwords alone are
     there.
     """
     if len(encoded.weights) >= COMPARED_SUBWORDS:
         return 0.0
-    excess, letters = 0.0, 0
+    excess, distance, letters = 0.0, 0.0, 0
     for weight, (start, end) in zip(encoded.weights.tolist(), encoded.offsets, strict=True):
-        usual = [level for letter in text[start:end] if (level := _usual(letter)) is not None]
-        if usual:
-            excess += weight - math.fsum(usual)
-            letters += len(usual)
-    return excess / (letters + _ASSUMED)
+        levels = [level for letter in text[start:end] if (level := _levels(letter)) is not None]
+        if levels:
+            excess += weight - math.fsum(usual for usual, _ in levels)
+            distance += math.fsum(at_random - usual for usual, at_random in levels)
+            letters += len(levels)
+    return excess / distance * letters / (letters + _ASSUMED) if letters else 0.0
 
 
 @lru_cache(maxsize=4096)
-def _usual(letter: str) -> float | None:
+def _levels(letter: str) -> tuple[float, float] | None:
     if not (letter.isalpha() or unicodedata.category(letter).startswith("M")):
         return None
-    return USUAL.get(unicodedata.name(letter, "").partition(" ")[0])
+    return LEVELS.get(unicodedata.name(letter, "").partition(" ")[0])

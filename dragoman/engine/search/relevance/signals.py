@@ -20,12 +20,13 @@ Floats = NDArray[np.float64]
 Group = tuple[int, str]
 """The documents of one language in one collection, by its key."""
 
-SIGNALS = ("first", "lead", "clear", "share", "words", "unmatched", "near", "late", "score", "odd")
+SIGNALS = ("first", "lead", "clear", "share", "words", "unmatched", "near", "late", "score", "odd", "root")
 """first: whether its score exceeds all others; lead: by how much, negative below the best; clear: by how much it
 exceeds the mean of the ten best others. share: how much of the query's idf it covers, that of words that no document
 has included; words: the logarithm of their number; unmatched: the share of those that no document has. near: its
 cosine, less the mean one of passages in its language. late: its match by late interaction. score: what orders it, of
-reranked documents as log odds. odd: how unlike writing the query's letters are, where it was encoded."""
+reranked documents as log odds. odd: how unlike writing the query's letters are, where it was encoded. root: the
+square root of the lead, with its sign."""
 LOOKED_AT = 50
 """The first documents, which others are compared with: on every page, and however many hits are asked for."""
 OTHERS = 10
@@ -113,6 +114,7 @@ def read_signals(
         else:
             competition, score = reranked, log_odds(document)
         row[:3], row[8] = competition.compare(document, score), score
+        row[10] = math.copysign(math.sqrt(abs(row[1])), row[1])
         row[3:6] = _of_words(document, words)
         if document.dense is not None:
             row[6] = document.dense.score - retrieval.background.get(document.language, 0.0)

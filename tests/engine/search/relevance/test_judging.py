@@ -29,12 +29,15 @@ def test_every_kind_of_hit_was_fitted(kind: str) -> None:
 
 
 def test_what_stands_out_is_good_and_what_has_nothing_of_the_query_is_nothing() -> None:
-    def label(**signals: float) -> str:
+    def label(kind: str = "hybrid late", **signals: float) -> str:
         row = np.array([[signals.get(name, 0.0) for name in SIGNALS]])
-        return load_fitted().judge(["hybrid late"], row).label
+        return load_fitted().judge([kind], row).label
 
     assert label(first=1, lead=0.3, clear=0.4, share=0.9, near=0.12, late=0.9, score=0.8, words=1.8) == "good"
     assert label(first=1, near=-0.02, late=0.3, unmatched=1.0, words=1.8) == "none"
+    by_meaning = {"first": 1.0, "lead": 0.005, "root": 0.07, "clear": 0.016, "near": 0.046}
+    assert label("dense", **by_meaning, odd=0.9) == "none"
+    assert label("dense", **by_meaning, odd=0.0) == "weak"
 
 
 def test_hits_by_meaning_that_late_interaction_ordered_are_judged_too() -> None:
