@@ -75,7 +75,7 @@ def find_names(side: Side, common: frozenset[str] = frozenset()) -> list[Name]:
         foreign = script != "Latin" and _main_script(written) == "Latin"
         if foreign or (capitals and _is_capitalised(written, side.language)):
             begins = _BEGINNING.search(side.text[max(0, match.start() - 8) : match.start()]) is not None
-            doubtful = begins and not foreign and not written.isupper() and not _has_name_after(side, words, place)
+            doubtful = begins and not foreign and not _has_name_after(side, words, place)
             if not (doubtful and _is_common(written, side.language, common)):
                 names.append(Name(written, match.start(), match.end(), doubtful))
     return names if len(names) <= MOST_NAMES else []

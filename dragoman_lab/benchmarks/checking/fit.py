@@ -32,9 +32,9 @@ LOST_MEANING = 0.01
 """Of human translations that the closeness of meaning may make drafts."""
 MOST_LOST_MEANING, REJECTED_MEANING = 0.04, 0.97
 """As many where less of other sentences' translations would be rejected otherwise."""
-REJECTED_NAMES = 0.92
-"""Of changed names: a little more than is asked of the checker."""
-MORE_REJECTED = 0.5
+REJECTED_NAMES = 0.9
+"""Of changed names."""
+MORE_REJECTED = 0.1
 """What a changed name that is rejected beyond that is worth, against a translation that is accepted."""
 FEW = 100
 """Pairs with which nothing can be fitted: shorter sentences and other sources are added."""
@@ -43,7 +43,7 @@ SIMILAR = (70, 300)
 GRIDS = (
     (0.6, 0.65, 0.7, 0.75, 0.8, 0.85),
     (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 2.0),
-    (1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4, 2.0),
+    (1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4, 2.0),
     (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 2.0),
 )
 """Of the sound, the cosine, both and the whole."""
