@@ -157,10 +157,11 @@ def test_derived_files_are_made_again_on_an_empty_volume(folders: Folders, url: 
 
 
 @pytest.mark.skipif(not CONFINED, reason="only root can mount and become another user")
-def test_nothing_can_be_written_but_the_volumes(folders: Folders, tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
-    script = f"touch {folders.data}/yes; touch {tmp_path}/no {ROOT}/no; id -u"
-    done = subprocess.run(folders.confined(["sh", "-c", script]), capture_output=True, text=True)
+def test_nothing_can_be_written_but_the_volumes(folders: Folders) -> None:
+    with tempfile.TemporaryDirectory() as other:  # on the disk that is not to be written to
+        Path(other).chmod(0o777)
+        script = f"touch {folders.data}/yes; touch {other}/no {ROOT}/no; id -u"
+        done = subprocess.run(folders.confined(["sh", "-c", script]), capture_output=True, text=True)
     assert done.stdout.strip() == USER
     assert (folders.data / "yes").exists()
     assert done.stderr.count("Read-only file system") == 2

@@ -83,7 +83,7 @@ def test_no_half_of_a_version_is_ever_seen(tmp_path: Path, database_url: str | N
     settings = {} if database_url is None else {"database_url": database_url}
     acknowledged: dict[int, int] = {}
     active: int | None = None
-    for round in range(4):
+    for round in range(3):
         server = Server(tmp_path, **settings)
         if round == 0:
             _documents(server.client)

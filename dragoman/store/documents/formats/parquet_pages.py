@@ -39,9 +39,11 @@ def measure_unpacked(file: IO[bytes], metadata: Any) -> list[int]:
 
 
 def _measure_column(file: IO[bytes], chunk: Any, size: int) -> int:
+    if not chunk.num_values:  # no page of it is read
+        return 0
     position = chunk.data_page_offset
-    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
-        position = min(position, chunk.dictionary_page_offset)
+    if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < position:  # some writers say 0
+        position = chunk.dictionary_page_offset
     end = position + chunk.total_compressed_size
     if not 0 <= position <= end <= size:
         raise ValueError("a column does not lie within the file")

@@ -14,6 +14,7 @@ import pytest
 from dragoman_lab.benchmarks.load import throughput
 from dragoman_lab.benchmarks.load.throughput import busy_processors, figures, report
 from dragoman_lab.benchmarks.memory import below
+from tests.support.backbones import tiny_veco
 
 
 @pytest.mark.slow
@@ -23,6 +24,7 @@ def test_searches_begin_when_embeddings_are_complete_and_answers_name_their_meth
     output = tmp_path / "figures.json"
     arguments = "--rows psq default rerank-busy --clients 2 --queries 3 --turns 2 --warm-up 1 --output"
     monkeypatch.setattr(sys, "argv", ["throughput", *arguments.split(), str(output)])
+    monkeypatch.setenv("DRAGOMAN_ENCODER", str(tiny_veco(tmp_path / "encoder")))  # the packaged one takes a minute
     before = set(below(os.getpid()))
     throughput.main()
     rows = {row["row"]: row for row in json.loads(output.read_text(encoding="utf-8"))["rows"]}

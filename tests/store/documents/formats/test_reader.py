@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import InvalidRequest, TooLarge, UnsupportedMedia
 from dragoman.store.documents.formats.mapping import FieldMapping
+from dragoman.store.documents.formats.parquet_pages import measure_unpacked
 from dragoman.store.documents.formats.reader import TABLES, read_rows
 from dragoman.store.documents.formats.rows import RowLimits
 from dragoman.store.documents.line import parse_document
@@ -323,6 +324,24 @@ def test_a_parquet_file_with_a_changed_byte_is_damaged():
     place = body.index(b"abcdefgh")
     with pytest.raises(InvalidRequest, match="damaged"):
         read(body[:place] + b"X" + body[place + 1 :], "parquet")
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_pages_of_parquet_are_measured_however_they_are_written(version: str, compression: str):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import ParquetFile
+
+    columns = {"n": list(range(2_000)), "none": [None] * 2_000, "parts": [[{"a": "x" * (n % 7)}] for n in range(2_000)]}
+    options = {"data_page_version": version, "compression": compression, "data_page_size": 500, "row_group_size": 700}
+    for checked in (False, True):
+        body = written(columns, **options, write_page_checksum=checked, write_statistics=checked)
+        metadata = ParquetFile(io.BytesIO(body)).metadata
+        groups = [metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups)]
+        measured = measure_unpacked(io.BytesIO(body), metadata)  # without the headers, which the footer counts
+        assert all(0.6 * size < pages < size for pages, size in zip(measured, groups, strict=True))
+        assert len(read(body, "parquet")) == 2_000
+    assert read(written({"n": pa.array([], pa.int64())}, **options), "parquet") == []
 
 
 def lying(body: bytes, count: int, claimed: int) -> bytes:
