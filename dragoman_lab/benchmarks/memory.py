@@ -1,7 +1,8 @@
-"""Memory of processes (Linux)."""
+"""Memory and processor time of processes (Linux)."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Literal
 
@@ -32,3 +33,8 @@ def below(process: int) -> list[int]:
     threads = Path(f"/proc/{process}/task").glob("*/children")
     direct = [int(child) for children in threads for child in children.read_text(encoding="ascii").split()]
     return direct + [descendant for child in direct for descendant in below(child)]
+
+
+def processor_seconds(process: int) -> float:
+    """What all threads of a process computed so far; it grows less than a clock's time with what runs beside it."""
+    return time.clock_gettime(~process << 3 | 2)  # Linux's number of the clock of another process
