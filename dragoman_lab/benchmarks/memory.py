@@ -36,5 +36,6 @@ def below(process: int) -> list[int]:
 
 
 def processor_seconds(process: int) -> float:
-    """What all threads of a process computed so far; it grows less than a clock's time with what runs beside it."""
-    return time.clock_gettime(~process << 3 | 2)  # Linux's number of the clock of another process
+    """What all threads of a process and of those below it computed so far."""
+    clocks = (~each << 3 | 2 for each in (process, *below(process)))  # Linux's numbers of other processes' clocks
+    return sum(map(time.clock_gettime, clocks))

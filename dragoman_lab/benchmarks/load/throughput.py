@@ -128,7 +128,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as running:
         folder = arguments.folder or temporary
-        settings = {"embed": "on_demand", "ner_tagger": "off"} if arguments.documents else {}
+        settings: dict[str, Any] = {"embed": "on_demand", "ner_tagger": "off"} if arguments.documents else {}
         servers: dict[str, Service] = {"this": Service(ROOT, Path(folder, "this"), **settings)}
         for index, checkout in enumerate(arguments.baseline):
             servers[str(checkout)] = Service(checkout.resolve(), Path(folder, str(index)), **settings)

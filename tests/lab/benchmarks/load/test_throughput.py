@@ -40,7 +40,8 @@ def test_searches_begin_when_embeddings_are_complete_and_answers_name_their_meth
 def test_rates_are_medians_of_turns_and_ratios_those_of_each_turn(capsys: pytest.CaptureFixture[str]) -> None:
     def turn(answered: int, milliseconds: list[float], **counts: object) -> dict[str, object]:
         empty = {"methods": {"hybrid": answered}, "reasons": {}, "refused": {}, "degraded": 0, "hits": answered}
-        return {"answered": answered, "seconds": 2.0, "milliseconds": milliseconds, **empty, **counts}
+        times = {"seconds": 2.0, "milliseconds": milliseconds, "processor_seconds": 0.03 * len(milliseconds)}
+        return {"answered": answered, **times, **empty, **counts}
 
     fallen_back = {"methods": {"hybrid": 1, "psq": 3}, "reasons": {"dense: busy": 3}, "degraded": 3}
     turns = {
@@ -54,7 +55,7 @@ def test_rates_are_medians_of_turns_and_ratios_those_of_each_turn(capsys: pytest
     memory = {"this": {"idle": 900.4, "all_models": 2100.0, "failed": ["/v1/reason: 503"]}, "before": None}
     report([ours, other], memory)
     printed = capsys.readouterr().out
-    assert "| default | 8 | before | 2.5 | 4.0 | 4.0 | hybrid 16, psq 3 | 3 | 2 | 3.00 |" in printed
+    assert "| default | 8 | before | 2.5 | 4.0 | 4.0 | hybrid 16, psq 3 | 3 | 2 | 30.0 | 3.00 |" in printed
     assert "memory, this: 900 MiB ready, 2100 MiB after one use of every model; failed: /v1/reason: 503" in printed
 
 
