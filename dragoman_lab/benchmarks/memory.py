@@ -1,7 +1,8 @@
-"""Memory of processes (Linux)."""
+"""Memory and processor time of processes (Linux)."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Literal
 
@@ -32,3 +33,9 @@ def below(process: int) -> list[int]:
     threads = Path(f"/proc/{process}/task").glob("*/children")
     direct = [int(child) for children in threads for child in children.read_text(encoding="ascii").split()]
     return direct + [descendant for child in direct for descendant in below(child)]
+
+
+def processor_seconds(process: int) -> float:
+    """What all threads of a process and of those below it computed so far."""
+    clocks = (~each << 3 | 2 for each in (process, *below(process)))  # Linux's numbers of other processes' clocks
+    return sum(map(time.clock_gettime, clocks))

@@ -6,7 +6,8 @@ Documents are German sentences of DATA/parallel with made metadata, `--documents
 embeddings. English questions of XQuAD-R search it by psq for ten hits, without a filter and with ranges, equalities and
 `$in` that keep 50, 10, 1 and .01 % of the documents. Each filter is measured on its first use, in a process that keeps
 the columns of its fields and no sets of documents, and where it was used before. What reads a column first is told,
-too. `--vectors` made vectors are searched for a hundred hits alike.
+too. `--vectors` made vectors are searched for a hundred hits alike. `--asked` whole searches of each filter follow over
+HTTP, in turns: no two ask the same question.
 
 With `--folder` the collection is made there once, and found there again.
 """
@@ -23,11 +24,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dragoman_lab.benchmarks.hostile.service import Service
 from dragoman_lab.benchmarks.indexes.bm25_clients import ROOT, records
+from dragoman_lab.benchmarks.load.distinct_queries import draw, vary
+from dragoman_lab.benchmarks.memory import processor_seconds
 
 WIDTH = 384
 SHARES = (0.5, 0.1, 0.01, 0.0001)
@@ -54,6 +59,12 @@ def filters(share: float) -> dict[str, dict[str, Any]]:
     parts = round(1 / share)
     among = {"n": {"$in": [0]}} if share < 0.01 else {"of100": {"$in": [f"v{n}" for n in range(round(100 * share))]}}
     return {"range": {"n": {"$lt": round(share * VALUES)}}, "equal": {f"of{parts}": "v0"}, "$in": among}
+
+
+def all_filters() -> dict[tuple[str, float], Any]:
+    """No filter, and each one, by kind and share."""
+    every = {(kind, share): filter for share in SHARES for kind, filter in filters(share).items()}
+    return {("none", 1.0): None, **every}
 
 
 def sentences(data: Path) -> Iterator[str]:
@@ -111,8 +122,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> Figures:
     questions = questions[:: max(1, len(questions) // arguments.queries)]
     figures = measure_columns(library)
     collections = library.collections
-    chosen: dict[tuple[str, float], Any] = {("none", 1.0): None}
-    chosen |= {(kind, share): filter for share in SHARES for kind, filter in filters(share).items()}
+    chosen = all_filters()
     spent: dict[tuple[str, float], list[list[float]]] = {name: [[] for _ in questions] for name in chosen}
 
     for turn in range(arguments.rounds + 1):
@@ -139,7 +149,36 @@ def measure(arguments: argparse.Namespace, folder: Path) -> Figures:
             )
     figures |= measure_vectors(library, arguments.vectors, arguments.rounds)
     library.close()
-    return figures
+    return figures | measure_whole(arguments, folder)
+
+
+def measure_whole(arguments: argparse.Namespace, folder: Path) -> Figures:
+    """Milliseconds of searches over HTTP, each with a question of its own, and of the service's processor time."""
+    chosen = all_filters()
+    questions = vary([record["text"] for record in records(arguments.data / "xquad_r" / "queries" / "en.jsonl.gz")])
+    warm_up = arguments.asked // 4
+    spent: dict[tuple[str, float], list[float]] = defaultdict(list)
+    computed: dict[tuple[str, float], list[float]] = defaultdict(list)
+    server = Service(ROOT, folder, embed="on_demand", rerank="never", ner_tagger="off")
+    server.start(warm=False)
+    try:
+        with server.client("none") as client:
+            for turn in range(warm_up + arguments.asked):
+                for name, question in zip(chosen, draw(questions, len(chosen)), strict=True):
+                    body = {"query": question, "query_language": "en", "method": "psq", "rerank": False}
+                    asked = body | ({"filter": chosen[name]} if chosen[name] else {})
+                    processor, started = processor_seconds(server.process.pid), time.perf_counter()
+                    client.post("/v1/search", json=asked).raise_for_status()
+                    if turn >= warm_up:
+                        spent[name].append(1e3 * (time.perf_counter() - started))
+                        computed[name].append(1e3 * (processor_seconds(server.process.pid) - processor))
+    finally:
+        server.stop()
+    return {
+        f"{what}|{kind}|{share}": statistics.median(times)
+        for what, measured in (("whole", spent), ("computed", computed))
+        for (kind, share), times in measured.items()
+    }
 
 
 def measure_columns(library: Any) -> Figures:
@@ -198,12 +237,14 @@ def report(first: Figures, again: Figures, arguments: argparse.Namespace) -> Non
     say = lambda line: print(line, flush=True)  # noqa: T201, E731
     words, vectors = ([run[f"{what}|none|1.0"] for run in (first, again)] for what in ("psq", "dense"))
     say(f"{arguments.documents} documents: psq without a filter {words[0]:.2f} / {words[1]:.2f} ms;")
+    for what, unit in (("whole", "over HTTP"), ("computed", "of these the service computes")):
+        say(f"{unit} {first[f'{what}|none|1.0']:.1f} / {again[f'{what}|none|1.0']:.1f} ms;")
     say(f"{arguments.vectors} vectors: {vectors[0]:.2f} / {vectors[1]:.2f} ms.")
     for kind in ("dates", "list"):
         cold, warm = first[f"column|{kind}"], first[f"again|{kind}"]
         say(f"The first filter of a column of {kind} takes {cold:.1f} ms, other ones after it {warm:.1f}.")
     say("Milliseconds on first use / used before; in brackets how many times those without a filter.\n")
-    say("| filter | keeps | psq | vectors | page of 100 | dry run |\n" + "|---" * 6 + "|")
+    say("| filter | keeps | psq | over HTTP | computed | vectors | page of 100 | dry run |\n" + "|---" * 8 + "|")
     for share in SHARES:
         for kind in filters(share):
             name = f"{kind}|{share}"
@@ -213,10 +254,11 @@ def report(first: Figures, again: Figures, arguments: argparse.Namespace) -> Non
                 " / ".join(f"{run[f'psq|{name}']:.2f}" for run in both)
                 + " (" + " / ".join(f"{run[f'psq ratio|{name}']:.2f}" for run in both) + ")"
             )  # fmt: skip
-            cells.append(
-                " / ".join(f"{run[f'dense|{name}']:.2f}" for run in both)
-                + " (" + " / ".join(f"{run[f'dense|{name}'] / run['dense|none|1.0']:.2f}" for run in both) + ")"
-            )  # fmt: skip
+            for what in ("whole", "computed", "dense"):
+                cells.append(
+                    " / ".join(f"{run[f'{what}|{name}']:.2f}" for run in both)
+                    + " (" + " / ".join(f"{run[f'{what}|{name}'] / run[f'{what}|none|1.0']:.2f}" for run in both) + ")"
+                )  # fmt: skip
             cells += [" / ".join(f"{run[f'{what}|{name}']:.1f}" for run in both) for what in ("page", "count")]
             say(f"| {' | '.join(cells)} |")
 
@@ -230,6 +272,7 @@ def main() -> None:
     parser.add_argument("--vectors", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=40, help="about how many")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--asked", type=int, default=300, help="searches over HTTP with each filter")
     parser.add_argument("--folder", type=Path, help="a data directory for the collection; default: a temporary one")
     parser.add_argument("--make", action="store_true", help="make the collection alone")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)

@@ -12,13 +12,17 @@ names. All servers get the same ones, in turns. The rows:
 - `repeated`: the default, and the demo's forty queries over and over.
 - `rerank`: the default and `rerank: {depth: 10}`, by one client, over passages of a hundred words. They are made of the
   demo's documents, in collections of their own. `rerank-busy`: the same while a process for each core keeps it busy.
+- `psq-default`: `psq`, with the reranking that it does by itself.
 - `memory`: proportional memory (PSS) of all of a server's processes, ready and after one use of every model.
 
+With `--documents N --data DATA --table TABLE` the rows of `psq` are asked of N German sentences instead, without
+embeddings. `--folder` keeps the data directories: what is there already is not made again.
+
 Of each row the answers are counted by the method that they name, and those that say `degraded`. A rate counts answers
-while all clients had a request under way, and is the median over the turns. Percentiles are of all turns. "API, ms" is
-the processor time of the API's process for each search, without the models': it says something on a busy machine too.
-The last column is the rate of this checkout as a multiple, the median of the turns' ratios. `--bare` adds a bare
-FastAPI endpoint that calls the search function (`bare_endpoint.py`).
+while all clients had a request under way, and is the median over the turns, as is the processor time of the service
+for an answer, which depends less on what else the machine does. Percentiles are of all turns. The last column is the
+rate of this checkout as a multiple, the median of the turns' ratios. `--bare` adds a bare FastAPI endpoint that calls
+the search function (`bare_endpoint.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -46,6 +50,7 @@ from dragoman.cli import demo
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman_lab.benchmarks.hostile.service import Service
+from dragoman_lab.benchmarks.indexes.filters import sentences
 from dragoman_lab.benchmarks.load.distinct_queries import (
     LANGUAGES,
     demo_queries,
@@ -53,7 +58,7 @@ from dragoman_lab.benchmarks.load.distinct_queries import (
     draw,
     hundred_word_passages,
 )
-from dragoman_lab.benchmarks.memory import proportional
+from dragoman_lab.benchmarks.memory import processor_seconds, proportional
 
 ROOT = Path(__file__).resolve().parents[3]
 MEMORY = "memory"
@@ -89,7 +94,11 @@ WORKLOADS = {
     "repeated": Workload(repeated=True),
     "rerank": Workload(_RERANK, clients=(1,)),
     "rerank-busy": Workload(_RERANK, clients=(1,), busy=True),
+    "psq-default": Workload({"method": "psq"}),
 }
+SENTENCES = "sentences"
+BATCH = 20_000
+"""Documents of one request."""
 
 
 class BareEndpoint(Service):
@@ -111,13 +120,21 @@ def main() -> None:
     parser.add_argument("--questions", type=Path, nargs="+", default=[], help="JSON lines, of other English queries")
     parser.add_argument("--baseline", type=Path, action="append", default=[], metavar="CHECKOUT")
     parser.add_argument("--bare", action="store_true", help="a bare FastAPI endpoint too")
+    parser.add_argument("--documents", type=int, help="search so many German sentences by psq instead of the demo")
+    parser.add_argument("--data", type=Path, help="where the sentences are")
+    parser.add_argument("--table", type=Path, default=ROOT / "dragoman" / "demo" / "table.en-de.tsv")
+    parser.add_argument("--folder", type=Path, help="a folder for the data directories, which are made once")
     parser.add_argument("--output", type=Path, help="JSON file for the figures")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
-        servers: dict[str, Service] = {"this": Service(ROOT, Path(folder, "this"))}
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as running:
+        folder = arguments.folder or temporary
+        settings: dict[str, Any] = {"embed": "on_demand", "ner_tagger": "off"} if arguments.documents else {}
+        servers: dict[str, Service] = {"this": Service(ROOT, Path(folder, "this"), **settings)}
         for index, checkout in enumerate(arguments.baseline):
-            servers[str(checkout)] = Service(checkout.resolve(), Path(folder, str(index)))
-        memory = {name: prepare(server, MEMORY in arguments.rows) for name, server in servers.items()}
+            servers[str(checkout)] = Service(checkout.resolve(), Path(folder, str(index)), **settings)
+        memory: dict[str, dict[str, Any] | None] = {}
+        if not arguments.documents:
+            memory = {name: prepare(server, MEMORY in arguments.rows) for name, server in servers.items()}
         if arguments.bare:
             servers["bare"] = BareEndpoint(ROOT, Path(folder, "bare"))
             servers["bare"].load_demo()
@@ -126,6 +143,9 @@ def main() -> None:
             for server in servers.values():
                 server.start()
                 running.callback(server.stop)
+                if arguments.documents:
+                    add_sentences(server, arguments.data, arguments.table, arguments.documents)
+                    continue
                 add_passages(server, bool(set(workloads) & {"rerank", "rerank-busy"}))
             rows = measure_rows(arguments, servers, workloads)
     report(rows, memory)
@@ -139,7 +159,8 @@ def prepare(server: Service, measure_memory: bool) -> dict[str, Any] | None:
 
     Idle is a fresh process that is ready and has computed nothing but what its readiness takes.
     """
-    server.load_demo()
+    if not server.data_dir.exists():
+        server.load_demo()
     server.start(warm=False)
     wait_for_embeddings(server)
     server.stop()
@@ -209,6 +230,24 @@ def load_demo(folder: Path) -> None:
         runtime.close()
 
 
+def add_sentences(server: Service, data: Path, table: Path, count: int) -> None:
+    """A table of English and German words, and a collection of German sentences, unless they are there."""
+    with server.client("none") as client:
+        if client.get(f"/v1/collections/{SENTENCES}").is_success:
+            return
+        put = {"source": "en", "target": "de", "format": "tsv", "activate": "true"}
+        client.put("/v1/tables/words", params=put, content=table.read_bytes()).raise_for_status()
+        client.post("/v1/collections", json={"name": SENTENCES, "language": "de"}).raise_for_status()
+        numbered = enumerate(islice(sentences(data), count))
+        while batch := list(islice(numbered, BATCH)):
+            lines = "\n".join(json.dumps({"id": str(key), "text": text or "-"}) for key, text in batch)
+            client.post(
+                f"/v1/collections/{SENTENCES}/documents",
+                content=lines.encode(),
+                headers={"Content-Type": "application/x-ndjson"},
+            ).raise_for_status()
+
+
 def measure_rows(
     arguments: argparse.Namespace, servers: Mapping[str, Service], names: Sequence[str]
 ) -> list[dict[str, Any]]:
@@ -217,6 +256,8 @@ def measure_rows(
     rows = []
     for name in names:
         workload = WORKLOADS[name]
+        if arguments.documents:
+            workload = replace(workload, fields={**workload.fields, "collections": [SENTENCES]})
         asked = {
             label: server
             for label, server in servers.items()
@@ -243,15 +284,9 @@ def measure_rows(
 def ask_once(server: Service, workload: Workload, texts: Sequence[str], clients: int) -> Any:
     """Each query once: latencies in milliseconds, and what the answers say."""
     url = f"http://{server.target.host}:{server.target.port}/v1/search"
-    before = processor_seconds(server.process.pid)
+    started = processor_seconds(server.process.pid)
     turn = ask(url, [{"query": text, **workload.body} for text in texts], clients, 0)
-    return turn | {"processor_seconds": processor_seconds(server.process.pid) - before}
-
-
-def processor_seconds(process: int) -> float:
-    """The processor time that a process has taken; that of its children, such as the models', is theirs."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return turn | {"processor_seconds": processor_seconds(server.process.pid) - started}
 
 
 def ask(url: str, requests: Sequence[object], clients: int, seconds: float) -> Any:
@@ -293,13 +328,13 @@ def figures(name: str, clients: int, label: str, turns: Mapping[str, Sequence[An
         "per_second": statistics.median(map(rate, turns[label])),
         "p50": p50,
         "p99": p99,
-        "processor_ms": 1000 * sum(turn["processor_seconds"] for turn in turns[label]) / max(1, len(times)),
         "methods": total["methods"],
         "degraded": sum(turn["degraded"] for turn in turns[label]),
         "reasons": total["reasons"],
         "refused": total["refused"].total(),
         "hits": sum(turn["hits"] for turn in turns[label]),
         "this_is_faster": statistics.median(rate(ours) / rate(other) for ours, other in pairs),
+        "processor": statistics.median(map(processor, turns[label])),
     }
 
 
@@ -308,23 +343,21 @@ def rate(turn: Any) -> float:
     return float(turn["answered"]) / float(turn["seconds"])
 
 
+def processor(turn: Any) -> float:
+    """Milliseconds of processor time that an answer of a turn took."""
+    return 1e3 * float(turn["processor_seconds"]) / max(1, len(turn["milliseconds"]))
+
+
 def report(rows: Sequence[Mapping[str, Any]], memory: Mapping[str, Mapping[str, Any] | None]) -> None:
     """Print the table."""
-    titles = (
-        "row | clients | server | searches/s | p50, ms | p99, ms | API, ms | methods | degraded | refused | this, times"
-    )
+    titles = "row | clients | server | searches/s | p50, ms | p99, ms | methods | degraded | refused | processor, ms"
+    titles += " | this, times"
     lines = [f"| {titles} |", "|---" * 11 + "|"] if rows else []
     for row in rows:
         methods = ", ".join(f"{method} {count}" for method, count in row["methods"].items())
         cells = [row["row"], str(row["clients"]), row["server"], f"{row['per_second']:.1f}"]
-        cells += [
-            f"{row['p50']:.1f}",
-            f"{row['p99']:.1f}",
-            f"{row['processor_ms']:.1f}",
-            methods,
-            str(row["degraded"]),
-            str(row["refused"]),
-        ]
+        cells += [f"{row['p50']:.1f}", f"{row['p99']:.1f}", methods, str(row["degraded"]), str(row["refused"])]
+        cells.append(f"{row['processor']:.1f}")
         lines.append(f"| {' | '.join(cells)} | {row['this_is_faster']:.2f} |")
     for label, measured in memory.items():
         if measured:

@@ -32,7 +32,7 @@ def test_searches_begin_when_embeddings_are_complete_and_answers_name_their_meth
     assert methods == {"psq": {"psq": 3}, "default": {"hybrid": 3}, "rerank-busy": {"hybrid": 3}}
     for row in rows.values():
         assert row["searches"] == 3 and row["refused"] == 0 and row["hits"] > 0
-        assert 0 < row["p50"] <= row["p99"] and row["processor_ms"] > 0
+        assert 0 < row["p50"] <= row["p99"] and row["processor"] > 0
         assert math.isclose(row["this_is_faster"], 1)
     assert rows["psq"]["degraded"] == 0
     assert "| rerank-busy | 1 | this |" in capsys.readouterr().out
@@ -42,8 +42,8 @@ def test_searches_begin_when_embeddings_are_complete_and_answers_name_their_meth
 def test_rates_are_medians_of_turns_and_ratios_those_of_each_turn(capsys: pytest.CaptureFixture[str]) -> None:
     def turn(answered: int, milliseconds: list[float], **counts: object) -> dict[str, object]:
         empty = {"methods": {"hybrid": answered}, "reasons": {}, "refused": {}, "degraded": 0, "hits": answered}
-        empty["processor_seconds"] = 0.01 * len(milliseconds)
-        return {"answered": answered, "seconds": 2.0, "milliseconds": milliseconds, **empty, **counts}
+        times = {"seconds": 2.0, "milliseconds": milliseconds, "processor_seconds": 0.03 * len(milliseconds)}
+        return {"answered": answered, **times, **empty, **counts}
 
     fallen_back = {"methods": {"hybrid": 1, "psq": 3}, "reasons": {"dense: busy": 3}, "degraded": 3}
     turns = {
@@ -57,7 +57,7 @@ def test_rates_are_medians_of_turns_and_ratios_those_of_each_turn(capsys: pytest
     memory = {"this": {"idle": 900.4, "all_models": 2100.0, "failed": ["/v1/reason: 503"]}, "before": None}
     report([ours, other], memory)
     printed = capsys.readouterr().out
-    assert "| default | 8 | before | 2.5 | 4.0 | 4.0 | 10.0 | hybrid 16, psq 3 | 3 | 2 | 3.00 |" in printed
+    assert "| default | 8 | before | 2.5 | 4.0 | 4.0 | hybrid 16, psq 3 | 3 | 2 | 30.0 | 3.00 |" in printed
     assert "memory, this: 900 MiB ready, 2100 MiB after one use of every model; failed: /v1/reason: 503" in printed
 
 
