@@ -63,8 +63,8 @@ def filters(share: float) -> dict[str, dict[str, Any]]:
 
 def all_filters() -> dict[tuple[str, float], Any]:
     """No filter, and each one, by kind and share."""
-    every = {(kind, share): filter for share in SHARES for kind, filter in filters(share).items()}
-    return {("none", 1.0): None, **every}
+    of_shares = {(kind, share): filter for share in SHARES for kind, filter in filters(share).items()}
+    return {("none", 1.0): None, **of_shares}
 
 
 def sentences(data: Path) -> Iterator[str]:
