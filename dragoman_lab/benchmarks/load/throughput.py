@@ -50,7 +50,6 @@ from dragoman.cli import demo
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman_lab.benchmarks.hostile.service import Service
-from dragoman_lab.benchmarks.indexes.filters import sentences
 from dragoman_lab.benchmarks.load.distinct_queries import (
     LANGUAGES,
     demo_queries,
@@ -59,6 +58,7 @@ from dragoman_lab.benchmarks.load.distinct_queries import (
     hundred_word_passages,
 )
 from dragoman_lab.benchmarks.memory import processor_seconds, proportional
+from dragoman_lab.benchmarks.sentences import sentences
 
 ROOT = Path(__file__).resolve().parents[3]
 MEMORY = "memory"
