@@ -15,7 +15,6 @@ With `--folder` the collection is made there once, and found there again.
 from __future__ import annotations
 
 import argparse
-import gzip
 import itertools
 import json
 import os
@@ -25,13 +24,13 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dragoman_lab.benchmarks.hostile.service import Service
 from dragoman_lab.benchmarks.indexes.bm25_clients import ROOT, records
-from dragoman_lab.benchmarks.load.distinct_queries import draw, vary
+from dragoman_lab.benchmarks.load.distinct_queries import draw, sentences, vary
 from dragoman_lab.benchmarks.memory import processor_seconds
 
 WIDTH = 384
@@ -65,14 +64,6 @@ def all_filters() -> dict[tuple[str, float], Any]:
     """No filter, and each one, by kind and share."""
     of_shares = {(kind, share): filter for share in SHARES for kind, filter in filters(share).items()}
     return {("none", 1.0): None, **of_shares}
-
-
-def sentences(data: Path) -> Iterator[str]:
-    """German sentences of the parallel texts, again and again."""
-    paths = sorted((data / "parallel" / "de-en").glob("*.tsv.gz"))
-    for path in itertools.cycle(paths):
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            yield from (line.split("\t", 1)[0] for line in stream)
 
 
 def settings(folder: Path) -> Any:

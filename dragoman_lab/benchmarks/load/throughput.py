@@ -50,13 +50,13 @@ from dragoman.cli import demo
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman_lab.benchmarks.hostile.service import Service
-from dragoman_lab.benchmarks.indexes.filters import sentences
 from dragoman_lab.benchmarks.load.distinct_queries import (
     LANGUAGES,
     demo_queries,
     distinct_queries,
     draw,
     hundred_word_passages,
+    sentences,
 )
 from dragoman_lab.benchmarks.memory import processor_seconds, proportional
 
