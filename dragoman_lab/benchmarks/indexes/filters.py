@@ -30,7 +30,7 @@ from typing import Any
 
 from dragoman_lab.benchmarks.hostile.service import Service
 from dragoman_lab.benchmarks.indexes.bm25_clients import ROOT, records
-from dragoman_lab.benchmarks.load.distinct_queries import draw, vary
+from dragoman_lab.benchmarks.load.distinct_queries import draw, sentences, vary
 from dragoman_lab.benchmarks.memory import processor_seconds
 from dragoman_lab.benchmarks.sentences import sentences
 

@@ -1,4 +1,4 @@
-"""Distinct queries over the demo, so that no cache of queries answers, and longer passages of its documents."""
+"""Distinct queries over the demo, so that no cache of queries answers; passages of its documents; and sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from itertools import islice, product
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,14 @@ def hundred_word_passages(language: str) -> list[str]:
     words = " ".join(row["text"] for row in _demo(f"documents.{language}.jsonl")).split()
     starts = range(0, len(words) - PASSAGE_WORDS + 1, _STEP)
     return [" ".join(words[start : start + PASSAGE_WORDS]) for start in starts]
+
+
+def sentences(data: Path) -> Iterator[str]:
+    """German sentences of the parallel texts, again and again."""
+    paths = sorted((data / "parallel" / "de-en").glob("*.tsv.gz"))
+    for path in cycle(paths):
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            yield from (line.split("\t", 1)[0] for line in stream)
 
 
 def _read_questions(paths: Sequence[Path]) -> Iterator[str]:

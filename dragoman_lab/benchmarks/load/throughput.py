@@ -56,6 +56,7 @@ from dragoman_lab.benchmarks.load.distinct_queries import (
     distinct_queries,
     draw,
     hundred_word_passages,
+    sentences,
 )
 from dragoman_lab.benchmarks.memory import processor_seconds, proportional
 from dragoman_lab.benchmarks.sentences import sentences
