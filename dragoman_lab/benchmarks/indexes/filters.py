@@ -32,7 +32,6 @@ from dragoman_lab.benchmarks.hostile.service import Service
 from dragoman_lab.benchmarks.indexes.bm25_clients import ROOT, records
 from dragoman_lab.benchmarks.load.distinct_queries import draw, sentences, vary
 from dragoman_lab.benchmarks.memory import processor_seconds
-from dragoman_lab.benchmarks.sentences import sentences
 
 WIDTH = 384
 SHARES = (0.5, 0.1, 0.01, 0.0001)

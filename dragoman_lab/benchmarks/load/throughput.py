@@ -59,7 +59,6 @@ from dragoman_lab.benchmarks.load.distinct_queries import (
     sentences,
 )
 from dragoman_lab.benchmarks.memory import processor_seconds, proportional
-from dragoman_lab.benchmarks.sentences import sentences
 
 ROOT = Path(__file__).resolve().parents[3]
 MEMORY = "memory"
