@@ -23,18 +23,22 @@ class CommitCounter:
         self._engine = engine
         self._lock = Lock()
         self._connection: sqlite3.Connection | None = None
+        self._connections = 0
         self._countable = engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:")
 
-    def count(self) -> int | None:
-        """Another number after each commit; None where that cannot be told."""
+    def count(self) -> tuple[int, int] | None:
+        """Other numbers after each commit; None where that cannot be told.
+
+        The first counts the connections: what SQLite counts means something to one connection alone.
+        """
         if not self._countable:
             return None
         try:
             with self._lock:
                 if self._connection is None:
                     self._connection = self._connect()
-                count: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
-            return count
+                    self._connections += 1
+                return self._connections, int(self._connection.execute("PRAGMA data_version").fetchone()[0])
         except sqlite3.Error:  # whoever reads the rows learns what is wrong
             self.close()
             return None
@@ -64,7 +68,7 @@ class Recent(Generic[K, V]):
         self._commits = commits
         self._most, self._left = most, most
         self._size = size
-        self._count: int | None = None
+        self._count: tuple[int, int] | None = None
         self._contents: dict[K, V] = {}
         self._lock = Lock()
 

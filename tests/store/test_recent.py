@@ -39,6 +39,9 @@ def test_it_is_read_again_after_a_commit_of_anybody(tmp_path: Path) -> None:
         other.close()
         assert recent.get(["a", "b"], read) == recent.get(["b", "a"], read) == {"a": 2, "b": 2}
         assert asked == ["a", "a", "b", "a", "b"]
+        before = store.commits.count()
+        store.commits.close()
+        assert store.commits.count() != before  # another connection's numbers are not compared with these
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
