@@ -50,7 +50,8 @@ POST /v1/tables/{}/train
 GET /v1/tables/{}/terms/{}: ?version -> term folded translations.term translations.probability
 POST /v1/search: query! query_language collections top_k method tables names entities gloss translate_snippets
   query_id rerank explain filter facets sort offset cursor fields must must_not syntax collapse snippets.count
-  snippets.length reader_languages -> request_id query.text query.language query.detected query.language_probability
+  snippets.length reader_languages offsets -> request_id query.text query.language query.detected
+  query.language_probability
   method rerank.depth rerank.model hits.rank hits.id hits.collection hits.language hits.score hits.scores.first_stage
   hits.scores.dense hits.scores.late hits.scores.rerank hits.title hits.snippet hits.snippet_start
   hits.snippet_translation.text hits.snippet_translation.sentences hits.entities hits.metadata hits.collapsed
