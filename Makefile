@@ -77,7 +77,7 @@ classes: $(RUNNING)
 	$(BIN)/python scripts/java_classes.py
 
 types: $(DEVELOPING)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/typescript_types.py
+	$(BIN)/python scripts/typescript_types.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -66,7 +67,7 @@ def formatted(source: str) -> str:
     Raises:
         CalledProcessError: it is no TypeScript.
     """
-    command = ["deno", "fmt", "--ext", "ts", "--line-width", "120", "-"]
+    command = [str(Path(sys.executable).with_name("deno")), "fmt", "--ext", "ts", "--line-width", "120", "-"]
     return subprocess.run(command, input=source, text=True, capture_output=True, check=True, cwd=ROOT).stdout
 
 

@@ -114,7 +114,7 @@ def test_a_server_translates_texts_and_snippets_with_a_model_of_ours(tmp_path: P
         assert answer.json()["texts"][1:] == ["", "7 + 8"]
         alone = translate(running, text="Eine Biene fliegt.", source="de", target="en").json()
         assert alone["texts"] == answer.json()["texts"][:1]
-        check_error(translate(running, text="a", source="de", target="ja"), 422, "target: .* does not know 'ja'")
+        check_error(translate(running, text="a", source="de", target="ja"), 503, "target: .* does not know 'ja'")
         asked = {"query": "bee", "query_language": "en", "method": "hybrid", "translate_snippets": True}
         found = running.client.post("/v1/search", json=asked).json()
         assert [one["stage"] for one in found["degraded"]] == ["translate", "gloss"]  # there is no table
@@ -128,8 +128,8 @@ def test_a_hugging_face_seq2seq_model_translates_in_its_place(tmp_path: Path) ->
         answer = translate(running, text="The volcano spews ash. Ships at anchor.", source="en", target="de")
         assert answer.status_code == 200, answer.text
         assert answer.json()["model"] == folder.name
-        check_error(translate(running, text="Biene", source="de", target="en"), 422, "source, target: .*'de' to 'en'")
-        check_error(translate(running, text="Biene", source="en", target="sw"), 422, "target: .*'sw'")
+        check_error(translate(running, text="Biene", source="de", target="en"), 503, "source, target: .*'de' to 'en'")
+        check_error(translate(running, text="Biene", source="en", target="sw"), 503, "target: .*'sw'")
 
 
 def test_an_encoder_is_no_translator(tmp_path: Path, veco: Path) -> None:

@@ -33,7 +33,8 @@ def test_snippets_are_translated_on_request(translating: Settings, encoder: Word
         found = {hit.language: shown(hit) for hit in answer.hits}
         assert found == {"de": "7 JA. NEIN 8.", "en": None, "fr": None}
         assert reasons(answer, "translate_snippets") == [
-            "snippets in fr were not translated into en: source: upper does not know 'fr'; it knows de, en, sw, zh"
+            "snippets in fr were not translated into en: source: upper does not know 'fr'; it knows de, en, sw, zh; "
+            "DRAGOMAN_TRANSLATOR can name another"
         ]
         assert answer.timings_ms.translate_snippets is not None
         plain = fields_of(ask(runtime, "7", method="none").hits[0])
