@@ -46,12 +46,13 @@ _PARTS = {
 """Of languages without spaces, or that join words, what stands within a run of letters."""
 _NOT_DENYING = {
     "ar": r"غير أن|لا (?:يزال|تزال|سيما|بد)|ليس فقط",
-    "de": r"\bnicht (?:nur|zuletzt|zufällig)\b|\bnichts anderes als\b",
+    "de": r"\bnicht (?:nur|zuletzt|zufällig)\b|, nicht wahr\?|\bnichts anderes als\b",
     "el": r"όχι μόνο",
     "en": r"\bnot (?:only|just|merely|necessarily|least|to mention|until|long)\b|\bno (?:doubt|matter|sooner|wonder)\b"
     r"|\bcan(?:not|'t|’t) (?:but|help)\b",
     "es": r"\bsin embargo\b|\bno (?:obstante|solo|sólo)\b|\bsin duda\b",
-    "fr": r"\bn['’]importe\b|\bn['’]est-ce\b|\bne [^.]{1,30}\bque\b|\bsans doute\b",
+    "fr": r"\bn['’]importe\b|\bn['’]est-ce\b|\bne [^.]{1,30}\bque\b|\bsans doute\b"
+    r"|\bn\b(?!['’])|\b(?:un|chaque) pas\b",
     "hi": r"न केवल|न सिर्फ|ही नहीं",
     "ja": r"かもしれ(?:ない|ません)|(?:なけれ|ね)ば|なくて(?:は|も)|だけで(?:は)?なく"
     r"|に(?:違い|間違い)ない|ざるを得ない|少なく|まもなく|間もなく",
@@ -65,6 +66,7 @@ _DENYING_OTHERWISE = regex.compile(
     r"|im(?:pos|prob|pat|perf|mat)\w+|non\w*|\w*less|fewer|few|little|hardly|barely|rarely|scarcely|rather|fail\w*"
     r"|lack\w*|prevent\w*|prohibit\w*|ban(?:s|ned)?|stop\w*|avoid\w*|refus\w*|reject\w*|den(?:y|ied|ies|ial)|ignor\w*"
     r"|miss(?:ing|ed)|difficult\w*|free|against|other(?:wise)?|unlike|without|except\w*"
+    r"|nowhere|\w*n['’]t|dont|doesnt|didnt|isnt|wasnt|cant|wont"
     r"|only|just|but|until|before|still|yet|too|remain\w*|continu\w*|los[est]\w*|despite|mere\w*|far)\b",
     regex.IGNORECASE,
 )

@@ -6,6 +6,8 @@ from importlib.metadata import entry_points
 
 import typer
 
+from dragoman.cli.options import load_settings
+
 COMMANDS = {
     "train": "Train the neural models from text files; see docs/lab/training.md.",
     "evaluate": "Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system.",
@@ -27,6 +29,9 @@ def run(context: typer.Context) -> None:
     Raises:
         LabMissing: the lab is not installed.
     """
+    from dragoman.backbone.pretrained.packages import look_in
+
+    look_in(load_settings(None).store.models_dir)  # where `dragoman model install` puts models
     name = context.info_name or ""
     for point in entry_points(group=GROUP, name=name):
         point.load()(args=context.args, prog_name=f"dragoman {name}", standalone_mode=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.pretrained import packages, smollm2
@@ -44,6 +44,19 @@ def test_a_folder_gives_the_model_frozen_its_tokens_and_the_text_around_a_messag
     assert not (tmp_path / "cache").exists()
     other = load_llm(str(written(tmp_path / "other", None, 6)), tmp_path / "cache")
     assert (other.before, other.after) == ("", "") and other.checksum != found.checksum
+
+
+def test_a_tokenizer_of_sentencepiece_alone_is_part_of_the_checksum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(tmp_path / "llm")
+    fast = PreTrainedTokenizerFast.from_pretrained(folder)
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *_, **__: fast)
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer.model").write_bytes(b"pieces")
+    first = load_llm(str(folder), tmp_path).checksum
+    (folder / "tokenizer.model").write_bytes(b"others")
+    assert load_llm(str(folder), tmp_path).checksum != first
 
 
 def test_folders_that_are_no_llm_are_refused(tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def test_names_that_the_source_alone_has_are_missed(language: str, source: str, 
         ("Der Vertrag gilt nicht für Ärzte.", "The contract does not apply to doctors.", None),
         ("Der Vertrag gilt nicht nur für Ärzte.", "The contract applies to more than doctors.", None),
         ("Das ist nicht möglich.", "This is impossible.", None),
+        ("Hier darf man nicht rauchen.", "You mustn’t smoke here.", None),
     ],
 )
 def test_what_is_denied_and_not_so_in_english_is_a_doubt(

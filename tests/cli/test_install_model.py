@@ -9,9 +9,11 @@ from zipfile import ZipFile
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from dragoman.backbone.pretrained import packages
 from dragoman.backbone.pretrained.packages import E5_SMALL, SMOLLM2, PackagedModel
+from dragoman.cli import lab
 from dragoman.cli.installing import models
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
 from dragoman.engine.models.generation import shipped_bridge
@@ -107,3 +109,16 @@ def test_what_was_installed_is_used_without_the_packages(tmp_path: Path, monkeyp
         (settings.store.models_dir / packaged.name / packaged.file).touch()
     packages.look_in(settings.store.models_dir)
     assert has_encoder(settings) and shipped_bridge("reasoning") is not None
+
+
+def test_commands_of_the_lab_find_what_was_installed(
+    tiny: PackagedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel, data_dir = next((tmp_path / "wheels").iterdir()), tmp_path / "data"
+    models.install("tiny", file=wheel, data_dir=data_dir)
+    monkeypatch.setenv("DRAGOMAN_DATA_DIR", str(data_dir))
+    monkeypatch.setattr(lab, "entry_points", lambda **_: ())
+    app = typer.Typer()
+    app.command("train")(lab.run)
+    assert isinstance(CliRunner().invoke(app, []).exception, lab.LabMissing)
+    assert tiny.require() == data_dir / "models" / "tiny" / "tiny.bin"

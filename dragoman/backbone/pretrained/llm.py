@@ -15,12 +15,13 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, require_safetensors
+from dragoman.backbone.checkpoints import CONFIG, TOKENIZER, CheckpointError, read_json, require_safetensors
 from dragoman.backbone.pretrained import smollm2
 from dragoman.backbone.pretrained.hub import fetch_folder
 
 _MESSAGE = "{message}"
-_FILES = ("*.json", "*.safetensors", "*.jinja", "tokenizer.model")
+_SENTENCEPIECE = "tokenizer.model"
+_FILES = ("*.json", "*.safetensors", "*.jinja", _SENTENCEPIECE)
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def load_llm(name_or_path: str, cache: Path, *, dtype: torch.dtype = torch.float
         raise CheckpointError(f"{folder}: not a causal LM with a fast tokenizer: {error}") from error
     chat = _chat(tokenizer)
     ends = model.generation_config.eos_token_id if model.generation_config.eos_token_id is not None else []
-    checksum = about.get("source_checksum") or _checksum([*files, folder / "tokenizer.json"])
+    checksum = about.get("source_checksum") or _checksum([*files, *_tokenizer_files(folder)])
     return LanguageModel(
         model.requires_grad_(False).train(False),
         backend,
@@ -135,6 +136,12 @@ def _later_turn(tokenizer: Any) -> tuple[str, str]:
     )
     before, _, after = whole.removeprefix(start).partition(_MESSAGE)
     return before, after
+
+
+def _tokenizer_files(folder: Path) -> list[Path]:
+    """The tokenizer: some checkpoints have that of sentencepiece alone, which transformers converts."""
+    files = [folder / TOKENIZER, folder / _SENTENCEPIECE]
+    return [file for file in files if file.is_file()][:1]
 
 
 def _checksum(paths: Sequence[Path]) -> str:
