@@ -74,7 +74,7 @@ def _judge(pair: Pair, names: list[Reason], cosine: float | None, knowledge: Kno
     length = abs(
         measure_length(len(pair.source.text), len(pair.target.text), pair.source.language, pair.target.language, fit)
     )
-    if length > fit.length_deviations:
+    if length > fit.length_deviations or not pair.source.text.strip() or not pair.target.text.strip():
         reasons.append(Reason("length"))
         failed = length > fit.length_failed
     if (coverage := _check_coverage(pair, knowledge, fit)) is not None:

@@ -187,6 +187,11 @@ def test_what_is_no_translation_fails(translation: str) -> None:
     assert check_sentence(DOCKERS, translation, Knowledge(source="de", target="en")).status == "failed"
 
 
+@pytest.mark.parametrize(("source", "translation"), [("!", ""), ("", "a"), ("字", " ")])
+def test_a_short_sentence_without_its_counterpart_is_a_doubt(source: str, translation: str) -> None:
+    assert "length" in codes(check_sentence(source, translation, Knowledge(source="th", target="ja")))
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60), st.sampled_from(["de", "zh", "ar", "tr"]))
 def test_a_status_says_what_the_reasons_do(source: str, translation: str, language: str) -> None:

@@ -23,13 +23,15 @@ Group = tuple[int, str]
 SIGNALS = ("first", "lead", "clear", "share", "words", "unmatched", "near", "late", "score", "odd", "root")
 """first: whether its score exceeds all others; lead: by how much, negative below the best; clear: by how much it
 exceeds the mean of the ten best others. share: how much of the query's idf it covers, that of words that no document
-has included; words: the logarithm of their number; unmatched: the share of those that no document has. near: its
-cosine, less the mean one of passages in its language. late: its match by late interaction. score: what orders it, of
-reranked documents as log odds. odd: how unlike writing the query's letters are, where it was encoded. root: the
+has included; words: the logarithm of their number, of a long query :data:`MOST_WORDS`; unmatched: the share of those
+that no document has. near: its cosine, less the mean one of passages in its language. late: its match by late
+interaction. score: what orders it, of reranked documents as log odds. odd: how unlike writing the query's letters are, where it was encoded. root: the
 square root of the lead, with its sign."""
 LOOKED_AT = 50
 """The first documents, which others are compared with: on every page, and however many hits are asked for."""
 OTHERS = 10
+MOST_WORDS = 16
+"""Words of a query that count: few of the questions that the functions were fitted to have more."""
 
 
 class Competition:
@@ -80,7 +82,7 @@ class QueryWords:
         ends = np.cumsum(sizes)
         held = [frequencies[end - size : end].any() for end, size in zip(ends.tolist(), sizes.tolist(), strict=True)]
         words, lost = float(weights.sum()), float(weights[~np.array(held, np.bool_)].sum())
-        self.words = math.log1p(words)
+        self.words = math.log1p(min(words, MOST_WORDS))
         self.unmatched = lost / words if words else 1.0
         self._attainable = ranking.attainable + lost * math.log1p((documents + 0.5) / 0.5)
 

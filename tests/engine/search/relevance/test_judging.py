@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, cast, get_args
 
 import numpy as np
 import pytest
 
 from dragoman.engine.indexing.collections import CollectionInfo
-from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
 from dragoman.engine.search.relevance.judging import Judge, load_fitted
-from dragoman.engine.search.relevance.signals import SIGNALS
+from dragoman.engine.search.relevance.signals import MOST_WORDS, SIGNALS, QueryWords
 from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.tables.snapshot import Snapshot
 
@@ -38,6 +40,17 @@ def test_what_stands_out_is_good_and_what_has_nothing_of_the_query_is_nothing() 
     by_meaning = {"first": 1.0, "lead": 0.005, "root": 0.07, "clear": 0.016, "near": 0.046}
     assert label("dense", **by_meaning, odd=0.9) == "none"
     assert label("dense", **by_meaning, odd=0.0) == "weak"
+
+
+@pytest.mark.parametrize("method", ["psq", "smt"])
+def test_a_long_query_is_not_nothing_for_its_length(method: str) -> None:
+    groups, numbers = np.array([1.0, 1.0] * 200), np.array([10.0, 0.0, *[1.0] * 200])
+    ranking = SimpleNamespace(query=SimpleNamespace(groups=groups), numbers=numbers, attainable=100.0)
+    words = QueryWords(cast(CollectionRanking, ranking))
+    assert words.words == math.log1p(MOST_WORDS) and words.unmatched == 0
+    signals = {"first": 1.0, "lead": 0.2, "root": 0.45, "clear": 0.3, "share": 0.4, "words": words.words}
+    row = np.array([[signals.get(name, 0.0) for name in SIGNALS]])
+    assert load_fitted().judge([method], row).label != "none"
 
 
 def test_hits_by_meaning_that_late_interaction_ordered_are_judged_too() -> None:
