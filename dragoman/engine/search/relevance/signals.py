@@ -25,8 +25,8 @@ SIGNALS = ("first", "lead", "clear", "share", "words", "unmatched", "near", "lat
 exceeds the mean of the ten best others. share: how much of the query's idf it covers, that of words that no document
 has included; words: the logarithm of their number, of a long query :data:`MOST_WORDS`; unmatched: the share of those
 that no document has. near: its cosine, less the mean one of passages in its language. late: its match by late
-interaction. score: what orders it, of reranked documents as log odds. odd: how unlike writing the query's letters are, where it was encoded. root: the
-square root of the lead, with its sign."""
+interaction. score: what orders it, of reranked documents as log odds. odd: how unlike writing the query's letters are,
+where it was encoded. root: the square root of the lead, with its sign."""
 LOOKED_AT = 50
 """The first documents, which others are compared with: on every page, and however many hits are asked for."""
 OTHERS = 10
