@@ -32,7 +32,9 @@ _FETCH_SIZE = 20
 _KEYS_AT_ONCE = 1000
 _TEXTS_AT_ONCE = 100
 _KEPT = 1_000_000
-"""Characters of texts and metadata that are kept: a document is a hit of many searches."""
+"""Characters of documents that are kept: a document is a hit of many searches."""
+_OBJECT = 500
+"""Characters for which a document counts whatever it has."""
 
 _RECORD: Any = select(
     Collection.id,
@@ -95,7 +97,9 @@ class StoredDocuments(StoredCollections, DocumentSource, TextSource):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._texts: Recent[int, StoredText] = Recent(
-            store.commits, _KEPT, lambda text: len(text.text) + len(text.metadata)
+            store.commits,
+            _KEPT,
+            lambda text: _OBJECT + len(text.id) + len(text.title or "") + len(text.text) + len(text.metadata),
         )
 
     def changes(self, collection: int, after: int) -> Iterator[Sequence[SourceDocument]]:

@@ -15,8 +15,8 @@ names. All servers get the same ones, in turns. The rows:
 - `psq-default`: `psq`, with the reranking that it does by itself.
 - `memory`: proportional memory (PSS) of all of a server's processes, ready and after one use of every model.
 
-With `--documents N --data DATA --table TABLE` the rows of `psq` are asked of N German sentences instead, without
-embeddings. `--folder` keeps the data directories: what is there already is not made again.
+With `--documents N --data DATA --table TABLE` rows are asked of N German sentences instead. They get embeddings where a
+row is not of `psq`. `--folder` keeps the data directories: what is there already is not made again.
 
 Of each row the answers are counted by the method that they name, and those that say `degraded`. A rate counts answers
 while all clients had a request under way, and is the median over the turns, as is the processor time of the service
@@ -97,6 +97,7 @@ WORKLOADS = {
     "psq-default": Workload({"method": "psq"}),
 }
 SENTENCES = "sentences"
+_BY_WORDS = {"psq", "psq-default"}
 BATCH = 20_000
 """Documents of one request."""
 
@@ -120,7 +121,7 @@ def main() -> None:
     parser.add_argument("--questions", type=Path, nargs="+", default=[], help="JSON lines, of other English queries")
     parser.add_argument("--baseline", type=Path, action="append", default=[], metavar="CHECKOUT")
     parser.add_argument("--bare", action="store_true", help="a bare FastAPI endpoint too")
-    parser.add_argument("--documents", type=int, help="search so many German sentences by psq instead of the demo")
+    parser.add_argument("--documents", type=int, help="search so many German sentences instead of the demo")
     parser.add_argument("--data", type=Path, help="where the sentences are")
     parser.add_argument("--table", type=Path, default=ROOT / "dragoman" / "demo" / "table.en-de.tsv")
     parser.add_argument("--folder", type=Path, help="a folder for the data directories, which are made once")
@@ -128,7 +129,9 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as running:
         folder = arguments.folder or temporary
-        settings: dict[str, Any] = {"embed": "on_demand", "ner_tagger": "off"} if arguments.documents else {}
+        embedded = not arguments.documents or set(arguments.rows) - _BY_WORDS
+        settings: dict[str, Any] = {"ner_tagger": "off"} if arguments.documents else {}
+        settings |= {} if embedded else {"embed": "on_demand"}
         servers: dict[str, Service] = {"this": Service(ROOT, Path(folder, "this"), **settings)}
         for index, checkout in enumerate(arguments.baseline):
             servers[str(checkout)] = Service(checkout.resolve(), Path(folder, str(index)), **settings)
@@ -145,6 +148,8 @@ def main() -> None:
                 running.callback(server.stop)
                 if arguments.documents:
                     add_sentences(server, arguments.data, arguments.table, arguments.documents)
+                    if embedded:
+                        wait_for_embeddings(server)
                     continue
                 add_passages(server, bool(set(workloads) & {"rerank", "rerank-busy"}))
             rows = measure_rows(arguments, servers, workloads)

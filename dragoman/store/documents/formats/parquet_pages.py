@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import IO, Any
 
+from dragoman.deadline import check
+
 _LONGEST_HEADER = 1 << 24
 """Bytes of a header, as pyarrow has it."""
+_MOST_FIELDS = 1000
 _DEEPEST = 8
 _VARINT_BYTES = 10
 _UNPACKED, _PACKED = 2, 3
@@ -49,6 +52,7 @@ def _measure_column(file: IO[bytes], chunk: Any, size: int) -> int:
         raise ValueError("a column does not lie within the file")
     unpacked = 0
     while position < end:
+        check()
         file.seek(position)
         header = _Header(file)
         packed, page = header.sizes.get(_PACKED, -1), header.sizes.get(_UNPACKED, -1)
@@ -65,6 +69,7 @@ class _Header:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._end = file.tell() + _LONGEST_HEADER
+        self._fields = 0
         self.sizes: dict[int, int] = {}
         self._read_struct(0)
 
@@ -73,9 +78,12 @@ class _Header:
             raise ValueError("a page's header is nested too deeply")
         field = 0
         while kind_and_step := self._take(1)[0]:
+            self._fields += 1
+            if self._fields > _MOST_FIELDS:
+                raise ValueError("a page's header has too many fields")
             kind, step = kind_and_step & 15, kind_and_step >> 4
             field = field + step if step else self._read_integer()
-            if depth == 0 and kind == _I32:
+            if depth == 0 and kind == _I32 and field in (_UNPACKED, _PACKED):
                 self.sizes[field] = self._read_integer()
             else:
                 self._skip(kind, depth)
@@ -115,8 +123,9 @@ class _Header:
         return taken
 
     def _pass(self, count: int) -> None:
+        if count > self._end - self._file.tell():  # no system seeks as far as a header may say
+            raise ValueError("a page's header is too long")
         self._file.seek(count, 1)
-        self._check()
 
     def _check(self) -> None:
         if self._file.tell() > self._end:

@@ -344,6 +344,21 @@ def test_pages_of_parquet_are_measured_however_they_are_written(version: str, co
     assert read(written({"n": pa.array([], pa.int64())}, **options), "parquet") == []
 
 
+@pytest.mark.parametrize(
+    "header",
+    [b"\x18" + b"\x80" * 6 + b"\x01", b"\x15\x02" * 1_001, b"\x1c" * 20, b"\xff" * 20],
+    ids=["a field that is longer than any file", "fields without an end", "structs in structs", "of no type"],
+)
+def test_a_page_whose_header_is_none_is_damaged(header: bytes):
+    pytest.importorskip("pyarrow")
+    from pyarrow.parquet import ParquetFile
+
+    body = written({"word": [f"word {number}" for number in range(900)]}, compression="none", use_dictionary=False)
+    start = ParquetFile(io.BytesIO(body)).metadata.row_group(0).column(2).data_page_offset
+    with pytest.raises(InvalidRequest, match="damaged"):
+        read(body[:start] + header + body[start + len(header) :], "parquet")
+
+
 def lying(body: bytes, count: int, claimed: int) -> bytes:
     """A file whose footer claims another number in each place of one."""
 
