@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Row, and_, bindparam, delete, select, union_all
+from sqlalchemy import Row, and_, delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -47,6 +47,7 @@ from dragoman.store.collections.granted import (
     visible_collections,
 )
 from dragoman.store.collections.importing import DocumentImport, Imported, ImportForm
+from dragoman.store.collections.rows import CollectionRows
 from dragoman.store.collections.statistics import Statistics, collect_statistics
 from dragoman.store.collections.stored_documents import StoredDocuments
 from dragoman.store.collections.stored_entities import StoredEntities
@@ -64,25 +65,12 @@ from dragoman.store.documents.info import (
 from dragoman.store.documents.listing import DocumentList, DocumentPage
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.documents.titles import complete_titles
-from dragoman.store.models import Alias, Collection, Document, now
-from dragoman.store.recent import Recent
+from dragoman.store.models import Collection, Document, now
 
 logger = logging.getLogger("dragoman")
 
-_KEPT_ROWS = 1_000
-"""Rows of collections that are kept of those that searches named last."""
 _FOLLOW_SECONDS = 2.0
 """How long a deletion, or a change of metadata, waits for the right to write to the index."""
-
-_ALL: Any = select(Collection.__table__).order_by(Collection.name)
-_NAMES: Any = bindparam("names", expanding=True)
-_NAMED: Any = union_all(
-    select(Collection.__table__, Collection.name.label("asked")).where(Collection.name.in_(_NAMES)),
-    select(Collection.__table__, Alias.name.label("asked"))
-    .join(Alias, Alias.collection_id == Collection.id)
-    .where(Alias.name.in_(_NAMES)),
-)
-"""By names and aliases in one statement: an alias may become a name meanwhile."""
 
 
 class Collections:
@@ -99,9 +87,7 @@ class Collections:
     ) -> None:
         self._store = store
         self._documents = StoredDocuments(store)
-        self._rows: Recent[tuple[str, ...] | None, Sequence[Row[Any]]] = Recent(
-            store.commits, _KEPT_ROWS, lambda rows: 1 + len(rows)
-        )
+        self._rows = CollectionRows(store)
         self._names = StoredEntities(store)
         self._indexes = indexes
         self._settings = settings
@@ -158,7 +144,7 @@ class Collections:
 
     def all(self) -> list[CollectionInfo]:
         """All collections by name."""
-        return [self._info(row) for row in self._visible(self._rows.get([None], self._read_rows)[None])]
+        return [self._info(row) for row in self._visible(self._rows.read_all())]
 
     def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
         """The collections of these names or aliases, in their order, each once; all for None.
@@ -169,20 +155,12 @@ class Collections:
         if names is None:
             return self.all()
         distinct = list(dict.fromkeys(names))
-        usable = tuple(name for name in distinct if is_name(name))
-        rows = self._visible(self._rows.get([usable], self._read_rows)[usable])
+        rows = self._visible(self._rows.find(name for name in distinct if is_name(name)))
         by_name = {row.asked: self._info(row) for row in rows}
         for name in distinct:
             if name not in by_name:
                 raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
         return list({by_name[name].key: by_name[name] for name in distinct}.values())
-
-    def _read_rows(self, asked: Sequence[tuple[str, ...] | None]) -> dict[tuple[str, ...] | None, Sequence[Row[Any]]]:
-        """The collections of some names, or all for None."""
-        return {
-            names: self._store.rows(_ALL, {}) if names is None else self._store.rows(_NAMED, {"names": names})
-            for names in asked
-        }
 
     def get(self, name: str) -> CollectionInfo:
         """One collection.
