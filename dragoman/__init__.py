@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dragoman.door.answers.results import Hit
     from dragoman.door.database import Collection, Database
     from dragoman.door.models import encode, rank, tag
     from dragoman.door.opening import connect, connect_async, open
-    from dragoman.door.results import Hit
     from dragoman.door.table import Table
     from dragoman.engine.core.errors import ServiceError as Error
 
@@ -25,7 +25,7 @@ _PLACES = {
     "Collection": "dragoman.door.database",
     "Database": "dragoman.door.database",
     "Error": "dragoman.engine.core.errors:ServiceError",
-    "Hit": "dragoman.door.results",
+    "Hit": "dragoman.door.answers.results",
     "Table": "dragoman.door.table",
     "connect": "dragoman.door.opening",
     "connect_async": "dragoman.door.opening",

@@ -92,9 +92,12 @@ def check() -> None:
 
 def check_each(steps: Iterable[T], interval: int = 1) -> Iterator[T]:
     """The ``steps`` of a loop, with a :func:`check` before the first and then once every ``interval`` steps."""
-    for index, step in enumerate(steps):
-        if index % interval == 0:
+    left = 0
+    for step in steps:
+        if left == 0:
             check()
+            left = interval
+        left -= 1
         yield step
 
 

@@ -20,8 +20,8 @@ import regex
 from icu4py.messageformat import MessageFormat
 
 from dragoman.checking.amounts.folding import fold_text
-from dragoman.checking.amounts.lexicon import CONTINUOUS, Lexicon, NumberWord, load_lexicon
-from dragoman.checking.amounts.spelled import add_words, split_compound
+from dragoman.checking.amounts.lexical.lexicon import CONTINUOUS, Lexicon, NumberWord, load_lexicon
+from dragoman.checking.amounts.lexical.spelled import add_words, split_compound
 
 LANGUAGES = """
 af am ar az be bg bn bs ca cs cy da de el en es et fa fi fil fr ga gu ha he hi hr ht hu hy id ig is it ja ka

@@ -39,7 +39,10 @@ FURTHER = {
     "de": {"US": "USA|US|Amerika", "GB": "Großbritannien|Britisch|Briten|England", "EU": "EU", "NL": "Holland"},
     "fr": {"US": "USA|US|Amérique|Américain", "GB": "Grande-Bretagne|Britannique|Angleterre", "EU": "UE", "UN": "ONU"},
     "es": {"US": "EE.UU|EEUU|EE|América|Americano", "GB": "Gran Bretaña|Británico|Inglaterra", "EU": "UE", "UN": "ONU"},
-    "ru": {"US": "США|Америка", "GB": "Британия|Англия", "EU": "ЕС|Евросоюз", "UN": "ООН", "RU": "Советский"},
+    "ru": {
+        "US": "США|Америка", "GB": "Британия|Англия", "EU": "ЕС|Евросоюз", "UN": "ООН", "RU": "Советский",
+        "KR": "Южная Корея", "KP": "Северная Корея",
+    },
     "el": {"US": "ΗΠΑ|Αμερική|Αμερικανικός", "GB": "Βρετανία|Αγγλία", "EU": "ΕΕ", "UN": "ΟΗΕ"},
     "ar": {"US": "أمريكا|أميركا|أمريكي|أميركي", "GB": "بريطانيا|إنجلترا"},
     "hi": {"US": "अमेरिका|अमरीका|यूएस", "GB": "ब्रिटेन|ब्रिटिश|इंग्लैंड|यूके", "EU": "ईयू"},

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import os
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Generator, Iterator
 from types import SimpleNamespace
 
 import hypothesis
 import pytest
 
 from tests import java_archive
+from tests.support.disk_in_memory import MEMORY, room_in_memory
 
 os.environ["OMP_NUM_THREADS"] = "1"  # several processes test at a time, and threads of small models wait for each other
 os.environ["DRAGOMAN_ALLOWED_HOSTS"] = "testserver"  # the Host of Starlette's test client
 os.environ["DRAGOMAN_CONFIG"] = os.devnull  # whatever file a developer has in the working directory
 os.environ["JAVA_TOOL_OPTIONS"] = java_archive.options()
-MEMORY = Path("/dev/shm")
 ROOM = 8 << 30
 """Bytes that a disk in memory needs to have free, and the machine with it; all tests together fill a small part."""
-
-
-def room_in_memory() -> int:
-    """The bytes that files may take in memory: of the disk there, of the machine, and of this container."""
-    if not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
-        return 0
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    room = [shutil.disk_usage(MEMORY).free]
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            available = int(line.split()[1]) << 10
-    most, used = (Path(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
-    if most.is_file() and (limit := most.read_text(encoding="ascii").strip()).isdigit():
-        room.append(int(limit) - int(used.read_text(encoding="ascii")))
-    return min(available, *room)
-
 
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and room_in_memory() >= ROOM:
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)  # each commit to a disk waits for it, and no test cuts the power
@@ -64,3 +47,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         ):
             item.add_marker(pytest.mark.postgresql)
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without collecting garbage: a fifth of the time is looking again and again at what stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

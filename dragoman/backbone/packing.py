@@ -12,8 +12,17 @@ from torch import Tensor
 from dragoman.backbone.encoder import Pair
 from dragoman.backbone.post_norm import Tokens
 
-SIZE_MULTIPLE = 32
-"""Batch sizes on a CPU are rounded up to multiples of this, as its kernels are rebuilt for each new size."""
+_SMALL = 128
+"""Tokens of a few queries at most."""
+
+
+def padded_size(size: int) -> int:
+    """The tokens of a batch on a CPU, whose kernels are rebuilt for each new size: some more, so that sizes are few.
+
+    Those of queries are few by themselves, and so much padding would be a third of their work.
+    """
+    multiple = 4 if size <= _SMALL else 32
+    return -(-size // multiple) * multiple
 
 
 def pack_rows(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
@@ -21,7 +30,7 @@ def pack_rows(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
     lengths = [len(pair.ids) for pair in pairs]
     size = sum(lengths)
     if device.type == "cpu":
-        size = -(-size // SIZE_MULTIPLE) * SIZE_MULTIPLE
+        size = padded_size(size)
 
     def concatenate(rows: Iterable[Iterable[int]], fill: int) -> Tensor:
         padded = np.full(size, fill)

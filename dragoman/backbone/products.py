@@ -17,12 +17,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 _TOKENS, _INPUTS, _OUTPUTS = 256, 384, 1536
-_ROUNDS = 5
+_ROUNDS, _MEASURED_SECONDS = 25, 0.1
+"""A measurement ends after so many rounds, or after so long but five of them: on a busy machine most are disturbed."""
 _ZERO = 128
 _GAIN = 1.15
 """How many times faster a lower precision must be to be preferred."""
-_LOSS = 5.0
-"""How many times slower than the fastest a precision may be that is asked for first: a measurement may be disturbed."""
 
 
 class Product:
@@ -101,19 +100,32 @@ def product(weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Product:
 def fastest(device_type: str, among: tuple[torch.dtype, ...], first: torch.dtype | None = None) -> torch.dtype:
     """The fastest precision on this machine, by measuring a layer's product once; bfloat16 on a GPU that has it.
 
-    It is `first` instead, unless that is much slower.
+    It is `first` instead wherever this machine computes in it, as nothing is then measured that could be disturbed.
     """
+    if first in among and runs(device_type, first):
+        return first
     if device_type != "cpu":
-        capable = torch.cuda.get_device_capability()[0] >= 8
-        if first == torch.float32 or (first == torch.bfloat16 and capable):
-            return first
-        return torch.bfloat16 if capable else torch.float32
+        return torch.bfloat16 if runs(device_type, torch.bfloat16) else torch.float32
     with torch.inference_mode():
         seconds = {dtype: _seconds(dtype) for dtype in among}
     best = min(seconds, key=lambda dtype: seconds[dtype])
-    if first in seconds and seconds[first] <= _LOSS * seconds[best]:
-        return first
     return best if seconds[best] * _GAIN < seconds[torch.float32] else torch.float32
+
+
+@cache
+def runs(device_type: str, dtype: torch.dtype) -> bool:
+    """Whether this machine has what computing in a precision needs, however fast it is."""
+    if dtype == torch.float32:
+        return True
+    if device_type != "cpu":
+        return dtype == torch.bfloat16 and torch.cuda.get_device_capability()[0] >= 8
+    try:
+        if dtype == torch.bfloat16:
+            return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+        with torch.inference_mode():
+            return dtype == torch.int8 and not _saturates()
+    except (AttributeError, RuntimeError):  # this torch has no such kernels
+        return False
 
 
 def autocast(device_type: str, lower: bool | Literal["auto"] = "auto") -> torch.autocast:
@@ -130,17 +142,18 @@ def _seconds(dtype: torch.dtype) -> float:
     weight = torch.randn(_OUTPUTS, _INPUTS, generator=generator)
     x = torch.randn(_TOKENS, _INPUTS, generator=generator)
     try:
-        if dtype == torch.int8 and _saturates():
+        if dtype == torch.int8 and not runs("cpu", dtype):
             return float("inf")
         layer = product(weight, weight[:, 0].clone(), dtype)
         x = x if dtype == torch.int8 else x.to(dtype)
         best = float("inf")
-        for _ in range(_ROUNDS):
+        begun = time.perf_counter()
+        for round_ in range(_ROUNDS):
             started = time.perf_counter()
             layer.gelu(x)
             best = min(best, time.perf_counter() - started)
-            if best > 1:  # no instructions for it; other rounds are no faster
-                break
+            if best > 1 or (round_ >= 4 and time.perf_counter() > begun + _MEASURED_SECONDS):
+                break  # there are no instructions for it, or the machine is busy
     except RuntimeError:
         return float("inf")
     return best

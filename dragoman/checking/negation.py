@@ -8,7 +8,7 @@ from dragoman.checking.check import Reason
 from dragoman.checking.sentence import Pair, Side
 from dragoman.lexicon.text.tokens import fold, words
 
-__all__ = ["compare_negations", "count_negations", "is_negation"]
+__all__ = ["compare_negations", "count_negations", "is_negation", "leave_aside"]
 
 _WORDS = {
     "ar": "لا لم لن ليس ليست ليسوا غير دون بدون",
@@ -46,7 +46,7 @@ _PARTS = {
 """Of languages without spaces, or that join words, what stands within a run of letters."""
 _NOT_DENYING = {
     "ar": r"غير أن|لا (?:يزال|تزال|سيما|بد)|ليس فقط",
-    "de": r"\bnicht (?:nur|zuletzt|zufällig)\b|, nicht wahr\?|\bnichts anderes als\b",
+    "de": r"\bnicht (?:nur|zuletzt|zufällig)\b|, nicht wahr\?|\bnichts anderes,? als\b",
     "el": r"όχι μόνο",
     "en": r"\bnot (?:only|just|merely|necessarily|least|to mention|until|long)\b|\bno (?:doubt|matter|sooner|wonder)\b"
     r"|\bcan(?:not|'t|’t) (?:but|help)\b",
@@ -91,6 +91,12 @@ def count_negations(text: str, language: str) -> int:
     return sum(token.word in listed for token in words(text, language)) if listed else 0
 
 
+def leave_aside(text: str, language: str) -> str:
+    """The text without what only looks like a denial."""
+    pattern = _ASIDE.get(language)
+    return text if pattern is None else pattern.sub(" ", text)
+
+
 def compare_negations(pair: Pair) -> Reason | None:
     """The reason where a sentence denies and the English one, its source or translation, does not.
 
@@ -99,7 +105,7 @@ def compare_negations(pair: Pair) -> Reason | None:
     english, other = (pair.source, pair.target) if pair.source.language == "en" else (pair.target, pair.source)
     if english.language != "en" or other.language == "en" or not _has_words(other.language):
         return None
-    ours, theirs = _leave_aside(english), _leave_aside(other)
+    ours, theirs = (leave_aside(side.text, side.language) for side in (english, other))
     denied, denies = count_negations(ours, "en"), count_negations(theirs, other.language)
     if denies and not denied and not _DENYING_OTHERWISE.search(ours):
         return _describe(pair, other, theirs)
@@ -108,12 +114,6 @@ def compare_negations(pair: Pair) -> Reason | None:
 
 def _has_words(language: str) -> bool:
     return language in _FOLDED or language in _PATTERNS
-
-
-def _leave_aside(side: Side) -> str:
-    """The text without what only looks like a denial."""
-    pattern = _ASIDE.get(side.language)
-    return side.text if pattern is None else pattern.sub(" ", side.text)
 
 
 def _describe(pair: Pair, side: Side, text: str) -> Reason:

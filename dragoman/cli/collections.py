@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import FILTER_HELP, ConfigFile, DatabaseUrl, DataDir, FilterText, read_filter
+from dragoman.cli.database import Place
+from dragoman.cli.options import FILTER_HELP, FilterText, read_filter, spread
 
 collection = typer.Typer(help="Make, list, name and delete collections.", no_args_is_help=True)
 documents = typer.Typer(help="Import and export documents.", no_args_is_help=True)
@@ -25,6 +25,7 @@ Shards = Annotated[int, typer.Option(envvar="DRAGOMAN_SHARDS", help="Parts of th
 
 
 @collection.command("create")
+@spread
 def create(
     name: Name,
     language: Annotated[
@@ -32,31 +33,26 @@ def create(
     ],
     description: Annotated[str | None, typer.Option(envvar="DRAGOMAN_DESCRIPTION", help="What is in it.")] = None,
     shards: Shards = 1,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Make an empty collection. A data directory that is missing is made, too."""
     from dragoman.door import calls
 
     options: dict[str, object] = {"shards": shards} | ({} if description is None else {"description": description})
-    with database(url, key, config, data_dir, database_url, existing=False) as opened:
+    with place.open(existing=False) as opened:
         collection = opened.send(calls.create_collection(name, language, options))
     _tell(f"{collection.name}: a collection in {collection.language}")
 
 
 @collection.command("list")
+@spread
 def show(
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """List all collections."""
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         infos = opened.collections()
     table = Table("collection", "language", "documents", "index", "embedded", box=None, padding=(0, 2, 0, 0))
     for info in infos:
@@ -66,22 +62,21 @@ def show(
 
 
 @collection.command("change")
+@spread
 def change(
     name: Name,
     shards: Shards,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Change in how many parts a collection is indexed; searches go on while they are built."""
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         info = opened.collection(name).change(shards=shards)
     _tell(f"{info.name}: {info.shards} shards; searched in {info.index['shards']} until they are built")
 
 
 @collection.command("alias")
+@spread
 def alias(
     name: Annotated[str | None, typer.Argument(help="The alias; without it, all are listed.")] = None,
     target: Annotated[
@@ -90,11 +85,8 @@ def alias(
     delete: Annotated[
         bool, typer.Option("--delete", envvar="DRAGOMAN_DELETE_ALIAS", help="Delete the alias; its collection stays.")
     ] = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Let another name stand for a collection, also where it stood for another; or list or delete such names."""
     from dragoman.engine.core.errors import InvalidRequest
@@ -103,7 +95,7 @@ def alias(
         raise InvalidRequest("--delete needs an alias, and no collection")
     if name is not None and target is None and not delete:
         raise InvalidRequest("name the collection that the alias is to stand for, or --delete")
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         if name is not None and target is not None:
             opened.set_alias(name, target)
             _tell(f"{name}: stands for {target}")
@@ -118,22 +110,21 @@ def alias(
 
 
 @collection.command("delete")
+@spread
 def delete(
     name: Name,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Delete a collection with all its documents."""
     from dragoman.door.database import Collection
 
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         Collection(opened, name).drop()
 
 
 @documents.command("import")
+@spread
 def add(
     files: Annotated[
         list[Path],
@@ -152,11 +143,8 @@ def add(
         bool, typer.Option("--sync", envvar="DRAGOMAN_SYNC", help="Delete the documents that the files do not have.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", envvar="DRAGOMAN_YES", help="Delete without a question.")] = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Add documents to a collection, or replace those with the same id.
 
@@ -164,7 +152,7 @@ def add(
     """
     from dragoman.door.importing import FileImport
 
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         work = FileImport(opened, into, format, map, _tell, sync)
         for path in files:
             work.add(path)
@@ -179,6 +167,7 @@ def add(
 
 
 @documents.command("export")
+@spread
 def export(
     collection: Into,
     output: Annotated[
@@ -188,17 +177,14 @@ def export(
         ),
     ] = None,
     filter: FilterText = None,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Write the documents of a collection as NDJSON, which `documents import` takes."""
     from dragoman.door import calls
 
     fields = read_filter(filter)
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         if output is None:
             stream = typer.get_binary_stream("stdout")
             for part in opened.send(calls.export_documents(collection, fields)):
@@ -209,6 +195,7 @@ def export(
 
 
 @documents.command("delete")
+@spread
 def delete_documents(
     collection: Into,
     filter: Annotated[str, typer.Option(envvar="DRAGOMAN_FILTER", help=FILTER_HELP)],
@@ -216,15 +203,12 @@ def delete_documents(
         bool, typer.Option("--dry-run", envvar="DRAGOMAN_DRY_RUN", help="Count the documents, and delete none.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", envvar="DRAGOMAN_YES", help="Delete without a question.")] = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Delete the documents of a collection that a filter leaves, after a question."""
     fields = read_filter(filter) or {}
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         chosen = opened.collection(collection)
         if dry_run or not yes:
             count = chosen.delete_documents(fields, dry_run=True)

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
+from dragoman.cli.options import Folder, spread
 
 index = typer.Typer(help="Maintain the indexes.", no_args_is_help=True)
 
@@ -17,17 +17,17 @@ _console = Console(stderr=True)
 
 
 @index.command("rebuild")
+@spread
 def rebuild(
     collection: Annotated[str, typer.Argument(help="The collection's name.")],
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Rebuild a collection's index from the database, and swap it in when it is complete.
 
     Its embeddings, if it has any, are removed and recomputed too. Stop a server that uses the data directory first.
     """
-    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+    with folder.open_runtime(existing=True) as runtime:
         info = runtime.collections.get(collection)
         with _progress() as bar:
             task = bar.add_task(f"indexing {collection}", total=info.documents)
@@ -39,20 +39,20 @@ def rebuild(
 
 
 @index.command("embed")
+@spread
 def embed_collection(
     collection: Annotated[str, typer.Argument(help="The collection's name.")],
     device: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the encoder computes, such as cpu or cuda.")
     ] = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Compute the missing embeddings of a collection, for search by meaning.
 
     A server does this by itself in the background; stop one that uses the data directory first.
     """
-    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url, device=device) as runtime:
+    with folder.open_runtime(existing=True, device=device) as runtime:
         info = runtime.collections.get(collection)
         runtime.models.encoder()  # the time to load it is not that of embedding
         runtime.dense.open_present([info.key])

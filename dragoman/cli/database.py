@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import load_settings
+from dragoman.cli.options import Folder
 from dragoman.installation import require
 
 if TYPE_CHECKING:
@@ -25,40 +25,44 @@ Url = Annotated[
 Key = Annotated[str | None, typer.Option(envvar="DRAGOMAN_KEY", help="API key for --url.")]
 
 
-@contextmanager
-def database(
-    url: str | None,
-    key: str | None,
-    config: Path | None,
-    data_dir: Path | None,
-    database_url: str | None,
-    *,
-    existing: bool = True,
-) -> Iterator[Database]:
-    """The database of a service, or of a data directory, which a server must not have open.
+@dataclass(frozen=True)
+class _Service:
+    """The options that name a service."""
 
-    Raises:
-        NotFound: there is no such directory, and it has to be ``existing``.
-        Conflict: a server or another command is using it.
-    """
-    from dragoman.door.database import Database
-    from dragoman.door.opening import connect
-    from dragoman.engine.core.errors import Conflict, NotFound
+    url: Url = None
+    key: Key = None
 
-    if url is not None:
-        with connect(url, key) as opened:
+
+@dataclass(frozen=True)
+class Place(Folder, _Service):
+    """The options of a command that works on a data directory, or by a service."""
+
+    @contextmanager
+    def open(self, *, existing: bool = True) -> Iterator[Database]:
+        """The database of the service, or of the data directory, which a server must not have open.
+
+        Raises:
+            NotFound: there is no such directory, and it has to be ``existing``.
+            Conflict: a server or another command is using it.
+        """
+        from dragoman.door.database import Database
+        from dragoman.door.opening import connect
+        from dragoman.engine.core.errors import Conflict, NotFound
+
+        if self.url is not None:
+            with connect(self.url, self.key) as opened:
+                yield opened
+            return
+        require("search", "this command")
+        from dragoman.door.embedded import Embedded
+
+        settings = self.load_settings()
+        if existing and not settings.store.data_dir.is_dir():
+            folder = settings.store.data_dir
+            raise NotFound(f"there is no data directory {folder}; --data-dir names another, --url a service")
+        try:
+            embedded = Embedded(settings, background=False)
+        except Conflict as fault:
+            raise Conflict(f"{fault.__cause__ or fault}; --url is the way to the service that has it open") from fault
+        with Database(embedded) as opened:
             yield opened
-        return
-    require("search", "this command")
-    from dragoman.door.embedded import Embedded
-
-    settings = load_settings(config, data_dir=data_dir, database_url=database_url)
-    if existing and not settings.store.data_dir.is_dir():
-        folder = settings.store.data_dir
-        raise NotFound(f"there is no data directory {folder}; --data-dir names another, --url a service")
-    try:
-        embedded = Embedded(settings, background=False)
-    except Conflict as fault:
-        raise Conflict(f"{fault.__cause__ or fault}; --url is the way to the service that has it open") from fault
-    with Database(embedded) as opened:
-        yield opened

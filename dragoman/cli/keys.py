@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
+from dragoman.cli.options import Folder, spread
 
 if TYPE_CHECKING:
     from dragoman.service.access.keys import KeyInfo
@@ -37,6 +36,7 @@ ExpiresAt = Annotated[
 
 
 @keys.command("create")
+@spread
 def create(
     scope: Annotated[list[str], typer.Option(envvar="DRAGOMAN_SCOPE", help="search, jobs or admin; repeatable.")],
     name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="A name for people to read.")] = "",
@@ -63,9 +63,8 @@ def create(
         list[str] | None,
         typer.Option(envvar="DRAGOMAN_TABLE", help="Let it see this translation table and no other; repeatable."),
     ] = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Create a key and print it. It is printed only once, because only its hash is stored.
 
@@ -87,7 +86,7 @@ def create(
         tables=tables,
     )
     with (
-        _database(config, data_dir, database_url, existing=False) as store,
+        _database(folder, existing=False) as store,
         Audit(store).record(Actor(COMMAND_LINE), "key.create", name) as recording,
     ):
         stored = Keys(store)
@@ -100,6 +99,7 @@ def create(
 
 
 @keys.command("rotate")
+@spread
 def rotate(
     id: Annotated[str, typer.Argument(help="The key's id, as `dragoman keys list` shows it.")],
     grace: Annotated[
@@ -107,9 +107,8 @@ def rotate(
     ] = "24h",
     expires_in: ExpiresIn = None,
     expires_at: ExpiresAt = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Print a new key with the name, scopes and limits of an old one, which expires after a grace period.
 
@@ -120,7 +119,7 @@ def rotate(
 
     expiry, still = _expiry(expires_in, expires_at), _duration(grace, "--grace")
     with (
-        _database(config, data_dir, database_url) as store,
+        _database(folder) as store,
         Audit(store).record(Actor(COMMAND_LINE), "key.rotate", id) as recording,
     ):
         info, key = Keys(store).rotate(id, still, expiry)
@@ -130,11 +129,15 @@ def rotate(
 
 
 @keys.command("list")
-def list_all(data_dir: DataDir = None, database_url: DatabaseUrl = None, config: ConfigFile = None) -> None:
+@spread
+def list_all(
+    *,
+    folder: Folder,
+) -> None:
     """List all keys, including revoked and expired ones."""
     from dragoman.service.access.keys import Keys
 
-    with _database(config, data_dir, database_url) as store:
+    with _database(folder) as store:
         keys = Keys(store).all()
     columns = ("id", "name", "scopes", "collections", "tables", "state", "created", "expires", "last used")
     shown = Table(*columns, box=None, padding=(0, 2, 0, 0))
@@ -154,18 +157,18 @@ def list_all(data_dir: DataDir = None, database_url: DatabaseUrl = None, config:
 
 
 @keys.command("revoke")
+@spread
 def revoke(
     id: Annotated[str, typer.Argument(help="The key's id, as `dragoman keys list` shows it.")],
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Revoke a key for good; a running server refuses it within a second."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys
 
     with (
-        _database(config, data_dir, database_url) as store,
+        _database(folder) as store,
         Audit(store).record(Actor(COMMAND_LINE), "key.revoke", id),
     ):
         Keys(store).revoke(id)
@@ -173,13 +176,14 @@ def revoke(
 
 
 @keys.command("forget")
-def forget(data_dir: DataDir = None, database_url: DatabaseUrl = None, config: ConfigFile = None) -> None:
+@spread
+def forget(folder: Folder) -> None:
     """Delete all keys, including revoked ones. A server on loopback is then open again."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys
 
     with (
-        _database(config, data_dir, database_url) as store,
+        _database(folder) as store,
         Audit(store).record(Actor(COMMAND_LINE), "key.forget", "all keys"),
     ):
         count = Keys(store).forget()
@@ -191,9 +195,7 @@ def _names(names: Sequence[str] | None) -> str:
 
 
 @contextmanager
-def _database(
-    config: Path | None, data_dir: Path | None, database_url: str | None, existing: bool = True
-) -> Iterator[Store]:
+def _database(folder: Folder, existing: bool = True) -> Iterator[Store]:
     """The database, without the data directory's lock; a message is printed if it is created.
 
     Raises:
@@ -204,7 +206,7 @@ def _database(
     from dragoman.store.data_dir import make_private
     from dragoman.store.database import open_store
 
-    place = load_settings(config, data_dir=data_dir, database_url=database_url).store
+    place = folder.load_settings().store
     notice = ""
     if place.database_url is None and not (place.data_dir / DATABASE).exists():
         if existing:

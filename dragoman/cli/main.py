@@ -109,6 +109,12 @@ CorsOrigin = Annotated[
 ]
 
 
+Processes = Annotated[
+    int | None,
+    typer.Option(envvar="DRAGOMAN_PROCESSES", show_default="1", min=1, max=64, help="Processes that answer searches."),
+]
+
+
 def _say_version(requested: bool) -> None:
     if requested:
         typer.echo(f"dragoman {version('dragoman')}")
@@ -132,6 +138,7 @@ def serve(
     database_url: DatabaseUrl = None,
     config: ConfigFile = None,
     worker_url: WorkerUrl = None,
+    processes: Processes = None,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
     root_path: RootPath = None,
@@ -153,6 +160,7 @@ def serve(
         data_dir=data_dir,
         database_url=database_url,
         worker_url=",".join(worker_url) if worker_url else None,
+        processes=processes,
         root_path=root_path,
         cors_origin=",".join(cors_origin) if cors_origin else None,
         log_level=log_level and log_level.lower(),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -56,27 +59,64 @@ def load_settings(config: Path | None, fallbacks: Mapping[str, Any] | None = Non
     return Settings.load(file=config, fallbacks=fallbacks, **chosen)
 
 
-@contextmanager
-def open_runtime(config: Path | None, existing: bool = False, **options: Any) -> Iterator[Runtime]:
-    """The runtime of a data directory, locked for this process until the block ends; needs no server.
+@dataclass(frozen=True)
+class Folder:
+    """The options of a command that works on a data directory: where it is, and its settings."""
 
-    With ``existing`` the directory has to exist; otherwise it is created if missing. ``options`` are settings.
+    data_dir: DataDir = None
+    database_url: DatabaseUrl = None
+    config: ConfigFile = None
 
-    Raises:
-        NotFound: there is no such directory.
-        Conflict: a server or another command is using it.
-    """
-    from dragoman.engine.core.errors import NotFound
-    from dragoman.service.runtime import Runtime
+    def load_settings(self, fallbacks: Mapping[str, Any] | None = None, **options: Any) -> Settings:
+        """The settings of the data directory; see :func:`load_settings`."""
+        return load_settings(self.config, fallbacks, data_dir=self.data_dir, database_url=self.database_url, **options)
 
-    settings = load_settings(config, {"torch_threads": cores.for_models(alone=True)}, **options)
-    if existing and not settings.store.data_dir.is_dir():
-        raise NotFound(f"there is no data directory {settings.store.data_dir}; --data-dir names another")
-    runtime = Runtime(settings)
-    try:
-        yield runtime
-    finally:
-        runtime.close()
+    @contextmanager
+    def open_runtime(self, existing: bool = False, **options: Any) -> Iterator[Runtime]:
+        """The runtime of the data directory, locked for this process until the block ends; needs no server.
+
+        With ``existing`` the directory has to exist; otherwise it is created if missing. ``options`` are settings.
+
+        Raises:
+            NotFound: there is no such directory.
+            Conflict: a server or another command is using it.
+        """
+        from dragoman.engine.core.errors import NotFound
+        from dragoman.service.runtime import Runtime
+
+        settings = self.load_settings({"torch_threads": cores.for_models(alone=True)}, **options)
+        if existing and not settings.store.data_dir.is_dir():
+            raise NotFound(f"there is no data directory {settings.store.data_dir}; --data-dir names another")
+        runtime = Runtime(settings)
+        try:
+            yield runtime
+        finally:
+            runtime.close()
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Let the last parameter of a command, a dataclass of options, be an option each."""
+    signature = inspect.signature(command, eval_str=True)
+    *others, last = signature.parameters.values()
+    kind = last.annotation
+    hints = get_type_hints(kind, include_extras=True)
+    options = [
+        inspect.Parameter(option.name, last.kind, default=option.default, annotation=hints[option.name])
+        for option in fields(kind)
+    ]
+
+    shown = signature.replace(parameters=[*others, *options])
+
+    @wraps(command)
+    def run(*positional: Any, **named: Any) -> None:
+        bound = shown.bind(*positional, **named)
+        bound.apply_defaults()
+        chosen = kind(**{option.name: bound.arguments.pop(option.name) for option in options})
+        command(**bound.arguments, **{last.name: chosen})
+
+    run.__signature__ = shown  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown.parameters.values()}
+    return run
 
 
 def read_filter(text: str | None) -> Mapping[str, Any] | None:
@@ -90,9 +130,9 @@ def read_filter(text: str | None) -> Mapping[str, Any] | None:
     if text is None:
         return None
     try:
-        fields = json.loads(text)
+        conditions = json.loads(text)
     except ValueError as fault:
         raise InvalidRequest(f"filter: it is not valid JSON: {fault}") from fault
-    if not isinstance(fields, dict):
+    if not isinstance(conditions, dict):
         raise InvalidRequest("filter: must be a JSON object of fields and conditions")
-    return fields
+    return conditions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, FilterText, read_filter
+from dragoman.cli.database import Place
+from dragoman.cli.options import FilterText, read_filter, spread
 from dragoman.installation import require
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ Language = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole response as JSON.")]
 
 
+@spread
 def search(
     query: Annotated[str, typer.Argument(help="The query, in any language.")],
     collection: Annotated[
@@ -60,17 +60,14 @@ def search(
         ),
     ] = None,
     as_json: AsJson = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Search collections of a data directory that no server uses, or of a service."""
     fields: dict[str, Any] = {"query_language": query_language, "collections": collection, "top_k": top_k}
     fields |= {"method": method, "must": must, "must_not": must_not, "syntax": syntax, "untranslated": untranslated}
     fields["filter"] = read_filter(filter)
-    answer = _answer("search", {"query": query, **_drop_empty(fields)}, url, key, config, data_dir, database_url)
+    answer = _answer("search", {"query": query, **_drop_empty(fields)}, place)
     screen = Console()
     if as_json:
         screen.print_json(data=answer)
@@ -90,6 +87,7 @@ def search(
     _tell_degraded(answer)
 
 
+@spread
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in any language.")],
     collection: Annotated[
@@ -103,15 +101,12 @@ def ask(
         str | None, typer.Option(envvar="DRAGOMAN_QUESTION_LANGUAGE", help="Its language; detected when left out.")
     ] = None,
     as_json: AsJson = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Answer a question by parts of documents, or of a text."""
     fields = {"question_language": question_language, "collections": collection, "context": context}
-    answer = _answer("ask", {"question": question, **_drop_empty(fields)}, url, key, config, data_dir, database_url)
+    answer = _answer("ask", {"question": question, **_drop_empty(fields)}, place)
     screen = Console()
     if as_json:
         screen.print_json(data=answer)
@@ -119,8 +114,8 @@ def ask(
     answers = Table("score", "answer", "document", "sentence", box=None, padding=(0, 2, 0, 0))
     for span in answer["answers"]:
         document = span.get("document")
-        place = "" if document is None else escape(f"{document['collection']}/{document['id']}")
-        answers.add_row(f"{span['score']:.3f}", escape(span["text"]), place, escape(span["sentence"]))
+        named = "" if document is None else escape(f"{document['collection']}/{document['id']}")
+        answers.add_row(f"{span['score']:.3f}", escape(span["text"]), named, escape(span["sentence"]))
     nothing = answer.get("no_answer")
     if nothing is not None and nothing >= _LIKELY:
         screen.print("probably no answer" if answer["answers"] else "no answer")
@@ -131,19 +126,11 @@ def ask(
     _tell_degraded(answer)
 
 
-def _answer(
-    name: Any,
-    fields: dict[str, Any],
-    url: str | None,
-    key: str | None,
-    config: Path | None,
-    data_dir: Path | None,
-    database_url: str | None,
-) -> Any:
+def _answer(name: Any, fields: dict[str, Any], place: Place) -> Any:
     """The answer of a call, as HTTP has it."""
     from dragoman.door.calls import Call
 
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         return opened.send(Call(name, fields=fields))
 
 
@@ -166,20 +153,18 @@ def _no_hits(query: Any) -> str:
     return f"no hits; the query was in {language}"
 
 
+@spread
 def lookup(
     term: Annotated[str, typer.Argument(help="A word or phrase.")],
     source: Annotated[str, typer.Option(envvar="DRAGOMAN_SOURCE", help="Language of the term.")],
     target: Annotated[str, typer.Option(envvar="DRAGOMAN_TARGET", help="Language of the translations.")],
     as_json: AsJson = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """List what all tables between two languages have for a term, active or not."""
     fields = {"term": term, "source": source, "target": target}
-    answer = _answer("lookup", fields, url, key, config, data_dir, database_url)
+    answer = _answer("lookup", fields, place)
     screen = Console()
     if as_json:
         screen.print_json(data=answer)
@@ -195,12 +180,10 @@ def lookup(
         _console.print(degraded["reason"], markup=False, highlight=False, soft_wrap=True)
 
 
+@spread
 def mcp(
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Offer search, fetch, answer, look_up_term and add_term to an agent that starts this command and speaks MCP."""
     require("server", "dragoman mcp")
@@ -210,7 +193,7 @@ def mcp(
 
     from dragoman.service.integrations.mcp_server import make_server
 
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         server = make_server(lambda _: OfDatabase(opened))
 
         async def serve() -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dragoman.cli.installing.dictionaries import install
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
+from dragoman.cli.options import Folder, spread
 
 if TYPE_CHECKING:
     from dragoman.lexicon.formats.items import Detected
@@ -128,6 +128,7 @@ def train(
 
 
 @table.command("import")
+@spread
 def import_table(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The table, plain or gzip.")],
     name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="The table's name.")],
@@ -174,9 +175,8 @@ def import_table(
         bool, typer.Option(envvar="DRAGOMAN_ACTIVATE", help="Use this version in searches from now on.")
     ] = True,
     dry_run: Annotated[bool, typer.Option(envvar="DRAGOMAN_DRY_RUN", help="Check the file and store nothing.")] = False,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Import a table into the data directory. Stop a server that uses it first."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor
@@ -195,7 +195,7 @@ def import_table(
         created_by=COMMAND_LINE,
     )
     with (
-        open_runtime(config, data_dir=data_dir, database_url=database_url) as runtime,
+        folder.open_runtime() as runtime,
         file.open("rb") as stream,
         _bytes_bar() as bar,
     ):
@@ -228,6 +228,7 @@ def import_table(
 
 
 @table.command("export")
+@spread
 def export_table(
     name: TableName,
     version: OneVersion = None,
@@ -241,14 +242,13 @@ def export_table(
     output: Annotated[
         Path | None, typer.Option(envvar="DRAGOMAN_OUTPUT", help="The file to write; default: standard output.")
     ] = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Write a version of a table as it was uploaded, by default the active one. Stop a server that uses it first."""
     from dragoman.files.atomic import atomic_file
 
-    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+    with folder.open_runtime(existing=True) as runtime:
         written, blocks = runtime.tables.browse.export(name, version, format)
         if output is None:
             for block in blocks:
@@ -261,6 +261,7 @@ def export_table(
 
 
 @table.command("patch")
+@spread
 def patch_table(
     name: TableName,
     add: Annotated[
@@ -276,9 +277,8 @@ def patch_table(
             help="SOURCE=TARGET, an entry to remove, or SOURCE with all its entries; may be repeated.",
         ),
     ] = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Make a new version with some entries removed and some added, active if the one before is. Removals come first.
 
@@ -295,7 +295,7 @@ def patch_table(
     if not patch.add and not patch.remove:
         raise typer.BadParameter("--add or --remove at least one entry")
     with (
-        open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime,
+        folder.open_runtime(existing=True) as runtime,
         runtime.audit.record(Actor(COMMAND_LINE), "table.patch", name) as recording,
     ):
         done = runtime.tables.patch(name, patch, COMMAND_LINE)
@@ -326,16 +326,16 @@ def _addition(text: str) -> Addition:
 
 
 @table.command("diff")
+@spread
 def compare_versions(
     name: TableName,
     before: Annotated[int, typer.Argument(min=1, help="Number of a version.")],
     after: Annotated[int, typer.Argument(min=1, help="Number of the version to compare with it.")],
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Print the entries that differ between two versions: - removed, + added. Stop a server that uses them first."""
-    with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+    with folder.open_runtime(existing=True) as runtime:
         cursor = None
         while True:
             difference = runtime.tables.browse.diff(name, before, after, cursor, 1000)

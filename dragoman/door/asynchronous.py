@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from dragoman.door import calls
+from dragoman.door.answers.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, ReadOptions, SearchOptions
 from dragoman.door.database import check_language_of, upload_fields
 from dragoman.door.files import Documents, Entries, document_format, document_lines, table_file
@@ -23,7 +24,6 @@ from dragoman.door.records import (
     Uploaded,
 )
 from dragoman.door.remote import AsyncRemote
-from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations
 from dragoman.engine.core.errors import NotFound
 
 T = TypeVar("T")

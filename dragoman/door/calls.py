@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, SupportsIndex, TypedDict, TypeVar
 
+from dragoman.door.answers.reading import read
+from dragoman.door.answers.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations
 from dragoman.door.plain import object_to_json, to_json, to_parameter
 from dragoman.door.records import (
     CollectionInfo,
@@ -23,7 +25,6 @@ from dragoman.door.records import (
     Term,
     Uploaded,
 )
-from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations, read
 from dragoman.engine.core.errors import InvalidRequest
 
 T = TypeVar("T")
@@ -175,6 +176,7 @@ class CollectionSearchOptions(TypedDict, total=False):
     explain: bool | Mapping[str, bool]
     translate_snippets: bool
     snippets: Mapping[str, int]
+    min_generation: Mapping[str, int]
     query_id: str
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
 
 from dragoman.door import calls
+from dragoman.door.answers.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations
 from dragoman.door.calls import Call, CollectionSearchOptions, RankOptions, ReadOptions, SearchOptions
 from dragoman.door.files import Documents, Entries, document_format, document_lines, table_file
 from dragoman.door.progress import show_progress
@@ -24,7 +25,6 @@ from dragoman.door.records import (
     Term,
     Uploaded,
 )
-from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, TranslationCheck, Translations
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
 from dragoman.files.atomic import atomic_file
 

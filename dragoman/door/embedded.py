@@ -18,6 +18,20 @@ from uuid import uuid4
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dragoman.door.calls import Call, Name
+from dragoman.door.fields import (
+    EXPORT,
+    IMPORT,
+    LANGUAGE,
+    LIST,
+    OPTIONAL_VERSION,
+    SUGGESTED,
+    TERM,
+    UPLOAD,
+    dump,
+    expected_generations,
+    read_fields,
+    read_version,
+)
 from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import ERRORS, Conflict, InvalidRequest, Unavailable, classify, from_status
 from dragoman.engine.core.json import parse
@@ -29,13 +43,10 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body, page_body
-from dragoman.service.collections.import_form import ImportParameters
 from dragoman.service.collections.schemas import (
     AliasTarget,
     CollectionChange,
     Deletion,
-    FilterParameters,
-    ListParameters,
     NewCollection,
     StatisticsBody,
 )
@@ -44,15 +55,15 @@ from dragoman.service.read.schemas import ReadRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
-from dragoman.service.suggest.parameters import NameLists, Typed, split_names
+from dragoman.service.suggest.parameters import split_names
 from dragoman.service.tables.bodies import pair_body, patched_body, term_body, uploaded_body
-from dragoman.service.tables.schemas import TablePatch, TermToLookUp, UploadParameters, VersionNumber
+from dragoman.service.tables.schemas import TablePatch, UploadParameters
 from dragoman.service.tagging.schemas import TagRequest
 from dragoman.service.translation.schemas import CheckRequest, TranslateRequest, as_answer
 from dragoman.store.backup.backup import restore_backup, write_backup
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.library import Library
-from dragoman.store.validation import LanguageCode, check_parameters, describe
+from dragoman.store.validation import check_parameters, describe
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=BaseModel)
@@ -105,7 +116,7 @@ class Embedded:
             "set_alias": self._set_alias,
             "delete_alias": lambda call: self._library.collections.aliases.delete(call.place["alias"]),
             "delete_collection": lambda call: self._library.collections.delete(
-                call.place["name"], _expected_generations(call)
+                call.place["name"], expected_generations(call)
             ),
             "add_documents": self._add_documents,
             "list_documents": self._list_documents,
@@ -186,16 +197,16 @@ class Embedded:
         return fields_of(self._library.reading.read(request.as_query(), uuid4().hex))
 
     def _lookup(self, call: Call[Any]) -> Any:
-        term, source, target = _read_fields(
-            (_TERM, call.fields["term"], "query", "term"),
-            *((_LANGUAGE, call.fields[name], "query", name) for name in ("source", "target")),
+        term, source, target = read_fields(
+            (TERM, call.fields["term"], "query", "term"),
+            *((LANGUAGE, call.fields[name], "query", name) for name in ("source", "target")),
         )
-        return _dump(pair_body(self._library.tables.browse.look_up_all(term, source, target)))
+        return dump(pair_body(self._library.tables.browse.look_up_all(term, source, target)))
 
     def _suggest(self, call: Call[Any]) -> Any:
         fields = {**call.fields, "collections": [call.fields["collections"]] if "collections" in call.fields else None}
-        typed, language, collections = _read_fields(
-            *((kind, fields.get(name), "query", name) for name, kind in _SUGGESTED.items())
+        typed, language, collections = read_fields(
+            *((kind, fields.get(name), "query", name) for name, kind in SUGGESTED.items())
         )
         readers = self._library.settings.search.readers
         suggested = self._library.suggest.suggest(
@@ -210,7 +221,7 @@ class Embedded:
         scores = begun.pending.result(until)
         ranking = begun.ranking(scores, raw=bool(body.raw_scores))
         check_scored(ranking, len(scores.values))
-        return _dump(answer_v1(uuid4().hex, body, ranking))
+        return dump(answer_v1(uuid4().hex, body, ranking))
 
     def _translate(self, call: Call[Any]) -> Any:
         body = self._body(TranslateRequest, call)
@@ -262,11 +273,11 @@ class Embedded:
 
     def _change_collection(self, call: Call[Any]) -> Any:
         change = self._body(CollectionChange, call)
-        info = self._library.collections.change(call.place["name"], change.changes(), _expected_generations(call))
+        info = self._library.collections.change(call.place["name"], change.changes(), expected_generations(call))
         return self._collection(info.name)
 
     def _truncate_collection(self, call: Call[Any]) -> Any:
-        info = self._library.collections.truncate(call.place["name"], _expected_generations(call))
+        info = self._library.collections.truncate(call.place["name"], expected_generations(call))
         return self._dump_collection(info, {})
 
     def _set_alias(self, call: Call[Any]) -> Any:
@@ -275,37 +286,37 @@ class Embedded:
 
     def _get_statistics(self, call: Call[Any]) -> Any:
         statistics = self._library.collections.statistics(call.place["name"])
-        return _dump(StatisticsBody.model_validate(statistics, from_attributes=True))
+        return dump(StatisticsBody.model_validate(statistics, from_attributes=True))
 
     def _collection(self, name: str) -> Any:
         info = self._library.collections.get(name)
         return self._dump_collection(info, self._library.collections.unindexed_counts(info.key))
 
     def _dump_collection(self, info: CollectionInfo, failed: Mapping[int, int]) -> Any:
-        return _dump(collection_body(info, failed.get(info.key, 0), self._library.dense, self._library.source))
+        return dump(collection_body(info, failed.get(info.key, 0), self._library.dense, self._library.source))
 
     def _add_documents(self, call: Call[Any]) -> Any:
-        (asked,) = _read_fields((_IMPORT, call.parameters(), "query"))
+        (asked,) = read_fields((IMPORT, call.parameters(), "query"))
         imported = self._library.collections.import_documents(
-            call.place["name"], iter(call.body or ()), asked.read_form("", False), _expected_generations(call)
+            call.place["name"], iter(call.body or ()), asked.read_form("", False), expected_generations(call)
         )
-        return _dump(import_body(imported))
+        return dump(import_body(imported))
 
     def _document(self, call: Call[Any]) -> Any:
         name = call.place["name"]
-        return _dump(document_body(self._library.collections.document(name, call.place["id"])))
+        return dump(document_body(self._library.collections.document(name, call.place["id"])))
 
     def _list_documents(self, call: Call[Any]) -> Any:
         name = call.place["name"]
-        (asked,) = _read_fields((_LIST, call.parameters(), "query"))
+        (asked,) = read_fields((LIST, call.parameters(), "query"))
         chosen = asked.chosen()
         page = self._library.collections.list_documents(
             name, asked.limit, asked.cursor, texts=chosen.texts, filter=asked.filter_fields()
         )
-        return _dump(page_body(page, chosen))
+        return dump(page_body(page, chosen))
 
     def _export_documents(self, call: Call[Any]) -> Iterator[bytes]:
-        (asked,) = _read_fields((_EXPORT, call.parameters(), "query"))
+        (asked,) = read_fields((EXPORT, call.parameters(), "query"))
         return self._library.collections.export(call.place["name"], asked.filter_fields())
 
     def _restore_backup(self, call: Call[Any]) -> Any:
@@ -315,15 +326,15 @@ class Embedded:
 
     def _change_document(self, call: Call[Any]) -> Any:
         name, patch = call.place["name"], self._body(DocumentPatch, call)
-        changed = self._library.collections.change_document(name, call.place["id"], patch, _expected_generations(call))
-        return _dump(document_body(changed))
+        changed = self._library.collections.change_document(name, call.place["id"], patch, expected_generations(call))
+        return dump(document_body(changed))
 
     def _delete_document(self, call: Call[Any]) -> None:
-        self._library.collections.delete_document(call.place["name"], call.place["id"], _expected_generations(call))
+        self._library.collections.delete_document(call.place["name"], call.place["id"], expected_generations(call))
 
     def _delete_documents(self, call: Call[Any]) -> Any:
         body = self._body(Deletion, call)
-        name, expected = call.place["name"], _expected_generations(call)
+        name, expected = call.place["name"], expected_generations(call)
         deleted = self._library.collections.delete_documents(name, body.filter, dry_run=body.dry_run, expected=expected)
         return {"deleted": deleted}
 
@@ -333,26 +344,26 @@ class Embedded:
     def _add_table(self, call: Call[Any]) -> Any:
         parameters = call.parameters()
         check_parameters(parameters, list(UploadParameters.model_fields))
-        (read,) = _read_fields((_UPLOAD, parameters, "query"))
+        (read,) = read_fields((UPLOAD, parameters, "query"))
         upload = read.as_upload(call.place["name"])
-        return _dump(uploaded_body(upload, self._library.tables.upload(upload, iter(call.body or ()))))
+        return dump(uploaded_body(upload, self._library.tables.upload(upload, iter(call.body or ()))))
 
     def _patch_table(self, call: Call[Any]) -> Any:
         changes = self._body(TablePatch, call).as_patch()
-        return _dump(patched_body(self._library.tables.patch(call.place["name"], changes)))
+        return dump(patched_body(self._library.tables.patch(call.place["name"], changes)))
 
     def _activate_table(self, call: Call[Any]) -> Any:
-        return fields_of(self._library.tables.activate(call.place["name"], _version(call)))
+        return fields_of(self._library.tables.activate(call.place["name"], read_version(call)))
 
     def _delete_table_version(self, call: Call[Any]) -> None:
-        self._library.tables.delete(call.place["name"], _version(call))
+        self._library.tables.delete(call.place["name"], read_version(call))
 
     def _look_up(self, call: Call[Any]) -> Any:
-        term, version = _read_fields(
-            (_TERM, call.place["term"], "path", "term"),
-            (_OPTIONAL_VERSION, call.parameters().get("version"), "query", "version"),
+        term, version = read_fields(
+            (TERM, call.place["term"], "path", "term"),
+            (OPTIONAL_VERSION, call.parameters().get("version"), "query", "version"),
         )
-        return _dump(term_body(term, self._library.tables.look_up(call.place["name"], term, version)))
+        return dump(term_body(term, self._library.tables.look_up(call.place["name"], term, version)))
 
     def _body(self, kind: type[Body], call: Call[Any]) -> Body:
         """The fields of a call as the request that a service reads.
@@ -363,7 +374,7 @@ class Embedded:
         requests = self._library.settings.requests
         content = parse(call.content(), requests.body_depth, requests.body_values)
         body: Body
-        (body,) = _read_fields((TypeAdapter(kind), content, "body"))
+        (body,) = read_fields((TypeAdapter(kind), content, "body"))
         return body
 
 
@@ -376,47 +387,6 @@ def _keep_mask() -> Iterator[None]:
         yield
     finally:
         os.umask(mask)
-
-
-_UPLOAD = TypeAdapter(UploadParameters)
-_LIST = TypeAdapter(ListParameters)
-_IMPORT = TypeAdapter(ImportParameters)
-_EXPORT = TypeAdapter(FilterParameters)
-_TERM: TypeAdapter[str] = TypeAdapter(TermToLookUp)
-_LANGUAGE: TypeAdapter[str] = TypeAdapter(LanguageCode)
-_SUGGESTED: dict[str, TypeAdapter[Any]] = {
-    "q": TypeAdapter(Typed),
-    "language": TypeAdapter(LanguageCode | None),
-    "collections": TypeAdapter(NameLists | None),
-}
-_VERSION: TypeAdapter[int] = TypeAdapter(VersionNumber)
-_OPTIONAL_VERSION: TypeAdapter[int | None] = TypeAdapter(VersionNumber | None)
-
-
-def _expected_generations(call: Call[Any]) -> frozenset[int] | None:
-    return None if call.if_match is None else frozenset([call.if_match])
-
-
-def _version(call: Call[Any]) -> int:
-    (version,) = _read_fields((_VERSION, call.place["version"], "path", "version"))
-    return int(version)
-
-
-def _read_fields(*fields: tuple[Any, ...]) -> list[Any]:
-    """What each field holds; a field is a type adapter, the content, and its place in a request.
-
-    Raises:
-        InvalidRequest: some are not allowed; the message names all of them, as that of a service.
-    """
-    contents, faults = [], []
-    for adapter, content, *place in fields:
-        try:
-            contents.append(adapter.validate_python(content))
-        except ValidationError as fault:
-            faults += [{**error, "loc": (*place, *error["loc"])} for error in fault.errors()]
-    if faults:
-        raise InvalidRequest(describe(faults))
-    return contents
 
 
 def in_folder(folder: Path | None, chosen: Mapping[str, Any]) -> Embedded:
@@ -445,10 +415,6 @@ def _settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
         return Settings.from_defaults(**dict(chosen) | {"data_dir": folder})
     except ValidationError as fault:
         raise InvalidRequest(describe(fault.errors())) from fault
-
-
-def _dump(answer: BaseModel) -> Any:
-    return answer.model_dump(mode="json", exclude_unset=True)
 
 
 def _wait(futures: list[Future[Any]], until: float) -> None:

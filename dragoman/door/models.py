@@ -7,8 +7,8 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
+from dragoman.door.answers.results import Ranked, Tag
 from dragoman.door.calls import check_top_k, collect_texts
-from dragoman.door.results import Ranked, Tag
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.door.results import Degraded, Highlight, Query, TableUsed, Translation
+from dragoman.door.answers.parts import Degraded, Highlight, Query, TableUsed, Translation
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,8 @@ class ShardGroup(Generic[S]):
 
     def spread(self, changes: Collection[T], key: Callable[[T], int]) -> dict[int, list[T]]:
         """What is for each shard, by its position, of documents or what else has their keys."""
+        if len(self.shards) == 1:
+            return {0: list(changes)} if changes else {}
         spread: dict[int, list[T]] = {}
         for change in changes:
             spread.setdefault(shard_of(key(change), len(self.shards)), []).append(change)

@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from heapq import nlargest
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import regex
 
 from dragoman.deadline import check_each
+from dragoman.lexicon.collisions import Terms, bound_weights
 from dragoman.lexicon.phrases import units
 from dragoman.lexicon.table.table import Lookup
 from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
@@ -129,6 +131,8 @@ class Bridge:
     """That of the documents; how they have terms follows from it and the table."""
     respell: Callable[[Token], Respelt | None] = lambda token: None
     """What a word that the table lacks may be in another spelling."""
+    several: Callable[[Token], tuple[Terms, ...]] = lambda token: ()
+    """Of the words that the tables have for one of the query, and of itself, those of which several terms match it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +173,13 @@ def psq(
 
     The weight of an alternative f for query term e is P(e|f). The identical string has probability 1, unless the table
     translates the query term and either has the string as a target term or the entry is a glossary's. A number has
-    probability 1 in any case: no language writes it as another one. A phrase in one of the ``glossaries`` (origins of
-    the table) is one query term, with all of its words. Entries of other phrases were distributed over their words when
-    the table was analysed. If ``joined``, phrases of all tables are terms as well, beside their words (for a language
-    that writes most words as several). A term without an entry is marked ``oov`` and searched by its identical string,
-    and where documents lack that by what another spelling is translated to; by sound if there is none. Words for which
-    ``aside`` is true are left out, unless the query has no others.
+    probability 1 in any case: no language writes it as another one. A document's word counts 1 at most for a query
+    term, whatever its stems (:func:`~dragoman.lexicon.collisions.bound_weights`). A phrase in one of the ``glossaries``
+    (origins of the table) is one query term, with all of its words. Entries of other phrases were distributed over
+    their words when the table was analysed. If ``joined``, phrases of all tables are terms as well, beside their words
+    (for a language that writes most words as several). A term without an entry is marked ``oov`` and searched by its
+    identical string, and where documents lack that by what another spelling is translated to; by sound if there is
+    none. Words for which ``aside`` is true are left out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
     they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the
@@ -196,9 +201,11 @@ def psq(
         matches, translated = alternatives(token.term, identical, table, glossaries, min_probability)
         if name is not None and " " not in token.term:
             name_matches = _as_list(name.whole) if name.whole else _by_form(token, identical, matches, bridge)
+            name_matches = _count_once(name_matches, token, bridge)
             if name_matches:
                 _add(groups, _group_name(token, name, tokens, name_matches))
                 continue
+        matches = _count_once(matches, token, bridge)
         syllable = not translated and token.start in covered  # of a word that is translated as a whole
         spelling = ""
         if not translated and not syllable:
@@ -211,6 +218,14 @@ def psq(
         oov = not (translated or syllable)
         _add(groups, TermGroup(token.word, token.term, token.start, token.end, matches, oov=oov, spelling=spelling))
     return TranslatedQuery("psq", [_count_places(group, list(places)) for group, places in groups.values()])
+
+
+def _count_once(matches: list[Alternative], token: Token, bridge: Bridge) -> list[Alternative]:
+    """The alternatives with which a word of several index terms counts once; the same object for equal ones."""
+    if len(matches) < 2 or sum(nlargest(2, (match.weight for match in matches))) <= 1:
+        return matches
+    words = bridge.several(token)
+    return _bound(tuple(matches), words) if words else matches
 
 
 def _with_spelling(
@@ -383,7 +398,9 @@ def alternatives(
         return cached
     entries = table.translations(term, least_backward=min_probability)
     matches: dict[str, Alternative] = {}
-    table_decides = identical in table.targets or any(entry.origin in glossaries for entry in entries)
+    table_decides = identical in table.targets or any(
+        entry.origin in glossaries or entry.term == identical for entry in entries
+    )
     if identical.isdecimal() or (identical and not (entries and table_decides)):
         matches[identical] = Alternative(identical, 1.0, IDENTICAL)
     translated = False
@@ -399,6 +416,14 @@ def alternatives(
     if len(cache) >= _CACHED_TERMS:
         cache.clear()
     return cache.setdefault(key, (list(matches.values()), translated))
+
+
+@lru_cache(maxsize=_CACHED_TERMS)
+def _bound(alternatives: tuple[Alternative, ...], words: tuple[Terms, ...]) -> list[Alternative]:
+    """The alternatives with the weights of :func:`~dragoman.lexicon.collisions.bound_weights`."""
+    identical = next((match.term for match in alternatives if match.origin == IDENTICAL), "")
+    weights = bound_weights({match.term: match.weight for match in alternatives}, words, identical)
+    return [replace(match, weight=weights[match.term]) for match in alternatives if match.term in weights]
 
 
 @lru_cache(maxsize=_CACHED_TERMS)

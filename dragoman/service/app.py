@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from dragoman.engine.core.errors import ERRORS
 from dragoman.engine.core.memory import BodyMemory, MemoryBreaker
 from dragoman.engine.settings import Settings
-from dragoman.service.access.authenticator import Access
+from dragoman.service.access.shares import ALONE, Shares
 from dragoman.service.api import documentation
 from dragoman.service.api.health import check_dependencies
 from dragoman.service.api.routers import ROUTERS
@@ -94,31 +94,32 @@ class Application(FastAPI):
         return self.openapi_schema
 
 
-def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
+def create_app(settings: Settings, runtime: Runtime | None = None, shares: Shares = ALONE) -> FastAPI:
     """The application for a runtime, which it closes on shutdown.
 
-    Without a runtime it creates one from the settings on startup.
+    Without a runtime it creates one from the settings on startup, with ``shares`` in what other processes count too.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        opened = runtime if runtime is not None else await anyio.to_thread.run_sync(Runtime, settings)
+        opened = runtime if runtime is not None else await anyio.to_thread.run_sync(Runtime, settings, shares)
         try:
             await anyio.to_thread.run_sync(opened.start)
         except BaseException:
             await anyio.to_thread.run_sync(opened.close)
             raise
         app.state.runtime, app.state.metrics = opened, opened.metrics
-        app.state.access = Access(opened.keys, settings)
+        app.state.access = opened.access()
         app.state.uploads = Uploads(settings.uploads.concurrent_uploads, settings.uploads.open_uploads)
         app.state.ready = SharedCheck(lambda: check_dependencies(opened))
-        app.state.threads = Threads(settings)
+        app.state.threads = Threads(settings, opened.shares.limit)
         # endpoints that are plain functions share these threads, of which one key cannot hold all
         limiter = anyio.to_thread.current_default_thread_limiter()
         limiter.total_tokens = max(limiter.total_tokens, settings.access.key_concurrent_requests + _SPARE_THREADS)
         try:
             yield
         finally:
+            app.state.threads.close()
             await app.state.access.close()
             await anyio.to_thread.run_sync(opened.close)
 

@@ -15,7 +15,9 @@ from dragoman.engine.qa.reasoning import Reasoning
 from dragoman.engine.settings import Settings
 from dragoman.ranking.about import shipped_names
 from dragoman.service.access.audit import Audit
+from dragoman.service.access.authenticator import Access
 from dragoman.service.access.keys import Keys
+from dragoman.service.access.shares import ALONE, Shares
 from dragoman.service.gauges import ServiceState
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _LOAD_SECONDS = 600.0
-_CHILD_SILENCE_SECONDS = 30.0
+CHILD_SILENCE_SECONDS = 30.0
 """How long a child may give no sign of life, its start included, before it is killed and started again."""
 
 
@@ -37,8 +39,12 @@ class Runtime(Library):
         ServiceError: as :class:`Library`.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings, _host, _scoring)
+    def __init__(self, settings: Settings, shares: Shares = ALONE) -> None:
+        """``shares`` makes what it counts with other processes of the same service."""
+        super().__init__(settings, _host, scoring_of, shares.limit, shares.traffic())
+        self.shares = shares
+        if shares.metrics is not None:
+            self.metrics.join_processes(shares.metrics)
         with ExitStack() as failing:
             failing.callback(self.close)
             self.keys, self.audit = Keys(self.store), Audit(self.store)
@@ -51,6 +57,10 @@ class Runtime(Library):
                 self.metrics.join(cast("RemoteHost", self.models.host).metrics)
             self.metrics.watch(ServiceState(self.store, self.tables.registry, self.indexes, self.scoring))
             failing.pop_all()
+
+    def access(self) -> Access:
+        """What authenticates callers."""
+        return Access(self.keys, self.settings, self.shares)
 
     def start(self, *, serving: bool = True) -> None:
         """As :meth:`Library.start`; ``serving`` also resumes jobs, and loads a reranker that the settings name.
@@ -81,13 +91,14 @@ def _host(settings: Settings, metrics: Metrics, stored_precision: StoredPrecisio
 
     if not worker.worker_urls:
         child = ChildProcess(settings, stored_precision)
-        seconds, silence_seconds = worker.worker_seconds, _CHILD_SILENCE_SECONDS
+        seconds, silence_seconds = worker.worker_seconds, CHILD_SILENCE_SECONDS
         return RemoteHost(lambda: [child.start()], None, seconds, silence_seconds, child.close, child.kill)
     secret = None if worker.worker_token is None else worker.worker_token.get_secret_value()
     return RemoteHost(lambda: worker.worker_urls, secret, worker.worker_seconds, settings.search.rerank_seconds)
 
 
-def _scoring(models: Models) -> Scoring:
+def scoring_of(models: Models) -> Scoring:
+    """What reranks with the models, wherever they are."""
     if isinstance(models.host, ModelHost):
         return LocalScoring(models)
     from dragoman.service.remote.remote_scoring import RemoteScoring

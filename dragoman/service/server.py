@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import gc
 import logging
 import os
-import signal
 import socket
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.core.memory import return_freed
+from dragoman.engine.core.memory import return_freed, return_large_blocks
 from dragoman.engine.observability.tracing import export_spans
 from dragoman.engine.settings import DATABASE, Settings
-from dragoman.service.http.connections.last_timer import LastTimer
+from dragoman.service.http.connections.graceful_server import ChildServer, GracefulServer
 from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
 from dragoman.service.http.connections.table import ConnectionLimits, Connections, raise_file_limit
 from dragoman.service.http.starting import Application, StartingApp
@@ -33,111 +28,15 @@ from dragoman.service.http.starting import Application, StartingApp
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from dragoman.service.access.shares import Shares
+
 logger = logging.getLogger("dragoman")
 
 _BACKLOG = 512
-_NO_MORE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-_ROOM = 16
-"""Connections that are closed where the system has no room for a new one."""
 _SWITCH_SECONDS = 0.0002
 """How long a thread of Python may compute while others wait. Each product of a model ends with such a wait."""
-_SWEEP_TICKS = 5
-"""Tenths of a second between two looks at all connections' timers."""
 _FORCED_EXIT_SECONDS = 5.0
 """After this the process exits, even if threads still work on abandoned requests."""
-_CLOSING_SECONDS = 10.0
-"""What a stop may take beyond ``drain_seconds`` and ``shutdown_seconds``: to close the database and the indexes."""
-
-
-class _Server(uvicorn.Server):
-    """A server with graceful shutdown.
-
-    After SIGTERM it drains: ``/readyz`` fails, and everything else is served for ``drain_seconds`` more. Then it
-    accepts no connections, ends uploads with what they have stored, and finishes the requests under way, for at most
-    ``shutdown_seconds``. SIGINT skips the draining. A second signal ends the process at once; nothing acknowledged
-    is lost. Whatever runs, the process ends ``_CLOSING_SECONDS`` after both at the latest.
-    """
-
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        app: StartingApp,
-        connections: Connections,
-        drain_seconds: float,
-        stopped: Callable[[], None],
-    ) -> None:
-        """``stopped`` is called when everything is saved and closed."""
-        super().__init__(config)
-        self._app = app
-        self._connections = connections
-        self._room_at = 0.0
-        self._drain_seconds = drain_seconds
-        self._stop_at: float | None = None
-        self._stopped = stopped
-        self._last_timer = LastTimer()
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._stop_at is not None:
-            signal.signal(sig, signal.SIG_DFL)
-            signal.raise_signal(sig)
-        draining = self._drain_seconds if self._app.started and sig != signal.SIGINT else 0
-        self._stop_at = time.monotonic() + draining
-        self._begin_end(draining)
-        self._app.drain()
-        if sig == signal.SIGINT:
-            super().handle_exit(sig, frame)
-
-    async def on_tick(self, counter: int) -> bool:
-        if counter % _SWEEP_TICKS == 0:
-            self._connections.sweep(asyncio.get_running_loop().time())
-        due = self._app.fault is not None or (self._stop_at is not None and time.monotonic() >= self._stop_at)
-        return await super().on_tick(counter) or due
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_exception_handler(self._on_fault)
-        await super().startup(sockets)
-        if self.started:
-            self._app.listening()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        starting = not self._app.started
-        if not starting:  # a start that fails is bounded by `stopped`, and its caller may go on
-            self._begin_end(0)
-        self._app.drain()
-        if self._app.fault is None:
-            logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
-        self._app.stop_uploads()
-        if starting:
-            self._stopped()  # what is being opened cannot be cancelled, and has acknowledged nothing
-        await super().shutdown(sockets)
-        if self._app.fault is None:
-            logger.info("stopped")
-        if not starting:
-            self._stopped()
-
-    def _begin_end(self, draining: float) -> None:
-        self._last_timer.begin(draining + (self.config.timeout_graceful_shutdown or 0) + _CLOSING_SECONDS)
-
-    def _on_fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Make room where the system refuses a connection; asyncio tries again after a second."""
-        fault = context.get("exception")
-        if isinstance(fault, OSError) and fault.errno in _NO_MORE and "accept" in context["message"]:
-            if loop.time() >= self._room_at:  # asyncio reports it hundreds of times at once
-                self._room_at = loop.time() + 1
-                self._connections.make_room(_ROOM)
-                logger.warning("no connection can be accepted: %s", fault.strerror)
-        else:
-            loop.default_exception_handler(context)
-
-
-class _ChildServer(_Server):
-    """A server that ends with its parent alone, which may need it for the requests under way after a signal to both."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        for ending in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(ending, signal.SIG_IGN)
-        yield
 
 
 def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
@@ -153,11 +52,66 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> Non
     """
     check_host(settings)
     check_encoder(settings)
-    _run(settings, "dragoman", partial(make_app, settings), ready)
+    if settings.worker.worker_mode == "process" or settings.worker.worker_urls:
+        return_large_blocks()
+    if settings.server.processes == 1:
+        _run(settings, "dragoman", partial(make_app, settings), ready)
+    else:
+        _serve_by_processes(settings, ready)
 
 
-def make_app(settings: Settings) -> FastAPI:
-    """The application of a service, with all routes built.
+def _serve_by_processes(settings: Settings, ready: Callable[[str], None] | None) -> None:
+    check_processes(settings)
+    from dragoman.service.processes.search_processes import SearchProcesses
+    from dragoman.service.processes.servers import SharingServer
+
+    with closing(SearchProcesses(settings)) as processes:
+        app: list[FastAPI] = []
+
+        def make() -> FastAPI:
+            app.append(make_app(settings, processes.shares))
+            return app[0]
+
+        def start(listener: socket.socket) -> None:
+            processes.start(listener, app[0].state.runtime.models.host.addresses())
+
+        def make_server(*parts: Any) -> GracefulServer:
+            server = SharingServer(*parts)
+            server.processes, server.ledger = processes, processes.ledger
+            return server
+
+        _run(settings, "dragoman", make, ready, make_server=make_server, started=start, accepts=1)
+
+
+def serve_searches(
+    settings: Settings, greeting: Mapping[str, Any], folder: Path, listener: socket.socket, ending: Callable[[], bool]
+) -> None:
+    """Answer searches beside the process that has opened the socket, until ``ending()`` says that it is time."""
+    from dragoman.service.processes.search_app import make_search_app
+    from dragoman.service.processes.servers import SearchServer
+
+    return_large_blocks()
+    app = make_search_app(settings, greeting, folder)
+
+    def make_server(*parts: Any) -> GracefulServer:
+        server = SearchServer(*parts)
+        server.ending, server.ledger = ending, app.ledger
+        return server
+
+    _run(settings, "dragoman-search", lambda: app, None, listener, make_server=make_server, accepts=1)
+
+
+def check_processes(settings: Settings) -> None:
+    """Raise :class:`InvalidRequest` if other processes cannot reach the models."""
+    if settings.worker.worker_mode == "thread" and not settings.worker.worker_urls:
+        raise InvalidRequest(
+            "DRAGOMAN_PROCESSES: several processes need the models in a process of their own, which "
+            "DRAGOMAN_WORKER_MODE=process starts"
+        )
+
+
+def make_app(settings: Settings, shares: Shares | None = None) -> FastAPI:
+    """The application of a service, with all routes built; ``shares`` are those with its search processes.
 
     FastAPI builds a route when it is first asked for, and parses the sources of its types for that. CPython 3.11 fails
     where two threads parse at a time (SystemError: AST constructor recursion depth mismatch), and the thread that loads
@@ -165,7 +119,7 @@ def make_app(settings: Settings) -> FastAPI:
     """
     from dragoman.service.app import create_app
 
-    return _with_routes(create_app(settings))
+    return _with_routes(create_app(settings) if shares is None else create_app(settings, shares=shares))
 
 
 def _with_routes(app: FastAPI) -> FastAPI:
@@ -211,7 +165,13 @@ def _run(
     make: Callable[[], Application],
     ready: Callable[[str], None] | None,
     inherited: socket.socket | None = None,
+    *,
+    make_server: Callable[..., GracefulServer] | None = None,
+    started: Callable[[socket.socket], None] | None = None,
+    accepts: int = _BACKLOG,
 ) -> None:
+    """Serve what ``make`` makes. ``started`` is called before ``ready``; ``accepts`` connections are taken at a time,
+    so that one process does not take all that wait for several."""
     raise_file_limit()
     connections = Connections(ConnectionLimits.of(settings))
     with ExitStack() as opened:
@@ -228,6 +188,8 @@ def _run(
             gc.collect()  # or what the start has left in circles would stay for ever
             gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
             return_freed()
+            if started:
+                started(listener)
             if ready:
                 ready(address)  # of a socket that a signal may have closed by now
 
@@ -240,12 +202,12 @@ def _run(
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=settings.server.shutdown_seconds,
-            backlog=_BACKLOG,
+            backlog=accepts,
             http=protocol(connections),
             ws="none",
             lifespan="on",
         )
-        kind = _Server if inherited is None else _ChildServer
+        kind = make_server or (GracefulServer if inherited is None else ChildServer)
         kind(config, app, connections, settings.server.drain_seconds, forced_exit.start).run([listener])
         if app.fault is not None:
             raise app.fault

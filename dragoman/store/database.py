@@ -70,10 +70,13 @@ class Store:
     The changes of a ``write`` block are durable once the block has ended.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, reading: bool = False) -> None:
+        """With ``reading`` its connections refuse to write."""
         self.sqlite = make_url(url).get_backend_name() == "sqlite"
-        self.engine = _sqlite_engine(url) if self.sqlite else _postgresql_engine(url)
+        self.engine = _sqlite_engine(url, reading) if self.sqlite else _postgresql_engine(url, reading)
         self._writer = self.engine.execution_options(dragoman_write=True)
+        if reading and not self.sqlite:  # after a first read its driver begins transactions that write, if not told so
+            self._writer = self._writer.execution_options(postgresql_readonly=True)
         self._reader = self.engine if self.sqlite else self.engine.execution_options(**_ONE_STATE)
         self._claim: DatabaseClaim | None = None
         self.commits = CommitCounter(self.engine)
@@ -233,7 +236,7 @@ def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> in
     return count
 
 
-def _sqlite_engine(url: str) -> Engine:
+def _sqlite_engine(url: str, reading: bool) -> Engine:
     engine = create_engine(
         url, connect_args={"timeout": BUSY_MS / 1000}, pool_size=16, max_overflow=48, hide_parameters=True
     )
@@ -245,6 +248,8 @@ def _sqlite_engine(url: str) -> Engine:
         for pragma in ("synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        if reading:
+            connection.execute("PRAGMA query_only = ON")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -272,10 +277,13 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
-def _postgresql_engine(url: str) -> Engine:
+def _postgresql_engine(url: str, reading: bool) -> Engine:
     query = make_url(url).query
     chosen = {name: option for name, option in _CONNECTION.items() if name not in query}
     chosen["fallback_application_name"] = instance_name()
+    if reading:
+        options = make_url(url).normalized_query.get("options", ())
+        chosen["options"] = " ".join([*options, "-c default_transaction_read_only=on"])
     return create_engine(
         url, pool_pre_ping=True, pool_size=16, max_overflow=48, connect_args=chosen, hide_parameters=True
     )

@@ -10,6 +10,7 @@ from functools import partial
 from dragoman.engine.checking.checking import Checking
 from dragoman.engine.checking.source_phrases import SourcePhrases
 from dragoman.engine.checking.translations import CheckedTranslations
+from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.engine.core.priority import Traffic
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
@@ -55,6 +56,7 @@ class Library:
     Args:
         host: makes what has the models; by default this process has them.
         scoring: makes what reranks, with the models of this process or of another one.
+        limit: makes the limit of searches that wait for the models.
 
     Raises:
         ServiceError: Java or Lucene is not installed, the data directory is in use or cannot be written, or the
@@ -66,11 +68,13 @@ class Library:
         settings: Settings,
         host: Callable[[Settings, Metrics, StoredPrecision], Host] = ModelHost,
         scoring: Callable[[Models], Scoring] = LocalScoring,
+        limit: Callable[[int, str], Limit] = Limit,
+        traffic: Traffic | None = None,
     ) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.traffic = Traffic()
-        _prepare_java(settings.index.jvm_heap)
+        self.traffic = traffic or Traffic()
+        prepare_java(settings.index.jvm_heap)
         with ExitStack() as opened:
             self._directory = DataDirectory(settings.store.data_dir)
             opened.callback(self._directory.close)
@@ -92,7 +96,7 @@ class Library:
                 self.source,
                 self.models,
                 self.indexes.pool,
-                _embeds_all(settings),
+                embeds_all(settings),
                 settings.index.late_megabytes * 1e6 if settings.search.late_interaction else None,
             )
             opened.callback(self.dense.follower.close)
@@ -135,6 +139,7 @@ class Library:
                 NameFinder(self.models, settings),
                 EntityStage(self.source),
                 shared_secret(self.store, "cursors"),
+                limit,
             )
             self.reading = Reading(
                 self.collections, self.search, self.tables.registry, analysis, settings, self.metrics
@@ -162,7 +167,7 @@ class Library:
         self.recording.start()
         self.dense.start()
         self.entities.start()
-        by_default = self.settings.search.rerank == "auto" and not _embeds_all(self.settings)
+        by_default = self.settings.search.rerank == "auto" and not embeds_all(self.settings)
         if by_default and self.settings.worker.worker_url is None and has_reranker(self.settings):
             self.models.load("reranker", background=True)
 
@@ -180,7 +185,8 @@ class Library:
         self._opened.close()
 
 
-def _embeds_all(settings: Settings) -> bool:
+def embeds_all(settings: Settings) -> bool:
+    """Whether all collections get embeddings."""
     return settings.index.embed == "always" and has_encoder(settings)
 
 
@@ -193,7 +199,7 @@ def _stored_precision(source: DatabaseSource) -> str | None:
     return max(documents, key=lambda precision: documents[precision], default=None)
 
 
-def _prepare_java(heap: str | None) -> None:
+def prepare_java(heap: str | None) -> None:
     """Report a missing Java or Lucene now, before anything is created, and not with the first request."""
     try:
         jvm.check_installed()

@@ -18,5 +18,10 @@ def shared_secret(store: Store, name: str) -> bytes:
     with suppress(IntegrityError), store.write() as session:  # another process may make it at the same time
         if session.get(Secret, name) is None:
             session.add(Secret(name=name, content=secrets.token_bytes(_BYTES)))
+    return read_secret(store, name)
+
+
+def read_secret(store: Store, name: str) -> bytes:
+    """The secret of a name, which another process has made."""
     with store.read() as session:
         return session.get_one(Secret, name).content

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, open_runtime
+from dragoman.cli.options import Folder, spread
 
 if TYPE_CHECKING:
     from dragoman_lab.evaluation.serving import TableFile
@@ -17,6 +17,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@spread
 def evaluate(
     data: Annotated[Path, typer.Option(envvar="DRAGOMAN_DATA", help="Benchmark folder.")],
     source: Annotated[str, typer.Option(envvar="DRAGOMAN_SOURCE", help="Language of the queries.")],
@@ -58,20 +59,19 @@ def evaluate(
             " benchmarks have no parts, and all their queries are used.",
         ),
     ] = "tune",
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    folder: Folder,
 ) -> None:
     """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
     from dragoman_lab.evaluation.evaluation import active_tables, run
 
     names = [name.strip() for name in systems.split(",")]
     files = [_table_file(option, source, target) for option in table or ()]
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as temporary:
         if not files and {"psq", "smt", "hybrid", "reranked", "mart"} & set(names):
-            with open_runtime(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+            with folder.open_runtime(existing=True) as runtime:
                 used = runtime.settings.store.data_dir
-                files = active_tables(runtime.tables, source, target, Path(folder))
+                files = active_tables(runtime.tables, source, target, Path(temporary))
             if not files:
                 raise typer.BadParameter(
                     f"psq, smt, hybrid, reranked and mart need a table between {source} and {target}, and {used}"

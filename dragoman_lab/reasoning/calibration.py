@@ -28,7 +28,7 @@ _OTHERS = np.linspace(-20, 20, 81)
 _TEXTS = 5
 """So many texts are read for a question over collections, by default."""
 _LEAST = 1e-12
-_RIGHT = 0.5
+RIGHT = 0.5
 """From this F1 on a span counts as the answer."""
 
 
@@ -105,7 +105,7 @@ def _others(example: Example, among: Sequence[Example], noise: random.Random) ->
 
 def _agrees(answer: Answer, example: Example) -> bool:
     references = [example.context[start:end] for start, end in example.answers]
-    return f1(answer.text, references, example.context_language) >= _RIGHT
+    return f1(answer.text, references, example.context_language) >= RIGHT
 
 
 def logistic(rows: NDArray[np.float64], labels: NDArray[np.bool_]) -> tuple[float, ...]:

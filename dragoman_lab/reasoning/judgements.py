@@ -32,6 +32,8 @@ class Labelled:
     features: NDArray[np.float64]
     label: str
     article: str
+    opposed: bool = False
+    """Whether it is never called true, whatever its figures."""
 
 
 def fit_logistic(examples: Sequence[Labelled], least_right: float) -> dict[str, Any]:
@@ -51,13 +53,17 @@ def fit_logistic(examples: Sequence[Labelled], least_right: float) -> dict[str, 
         weights, offsets = _fit(terms[rest], labels[rest])
         unseen[~rest] = _softmax(terms[~rest] @ weights.T + offsets)
     weights, offsets = _fit(terms, labels)
+    opposed = np.array([example.opposed for example in examples], bool)
+    usable = {"true": ~opposed, "false": np.ones_like(opposed)}
     return {
         "features": list(Features.__dataclass_fields__),
         "center": center.round(5).tolist(),
         "scale": scale.round(5).tolist(),
         "weights": weights.round(4).tolist(),
         "offsets": offsets.round(4).tolist(),
-        "thresholds": {label: threshold(unseen, labels, label, least_right) for label in ("true", "false")},
+        "thresholds": {
+            label: threshold(unseen[rows], labels[rows], label, least_right) for label, rows in usable.items()
+        },
     }
 
 

@@ -199,3 +199,10 @@ def test_a_status_says_what_the_reasons_do(source: str, translation: str, langua
     assert (check.status == "ok") == (not check.reasons)
     if codes(check) & {"number", "date", "unit", "name"}:
         assert check.status == "failed"
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ja", "th", "sw"])
+def test_a_sentence_is_checked_against_another_one_of_its_language(language: str) -> None:
+    own = Knowledge(source=language, target=language, romanise=romanise, encode=encode)
+    assert "length" not in codes(check_sentence("The mill closed.", "The mill shut.", own))
+    assert "length" in codes(check_sentence("The mill closed.", "The mill shut. " * 20, own))

@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import pytest
 
 import dragoman
+from dragoman.door.answers.results import Hit, SearchResults
 from dragoman.door.database import Collection, Database
-from dragoman.door.results import Hit, SearchResults
 from dragoman.door.table import Table
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, PreconditionFailed, Unavailable
 from tests.support.serving import Server, server
@@ -423,6 +423,7 @@ def test_a_service_that_is_not_there_and_one_with_keys(tmp_path: Path) -> None:
 
 
 def test_records_take_what_a_newer_service_says_beside() -> None:
-    from dragoman.door.results import Ranked, read
+    from dragoman.door.answers.reading import read
+    from dragoman.door.answers.results import Ranked
 
     assert read(Ranked, {"index": 1, "score": 0.5, "text": "x", "later": SimpleNamespace()}) == Ranked(1, 0.5, "x")

@@ -6,7 +6,8 @@ from dataclasses import fields
 
 import pytest
 
-from dragoman.door import records, results
+from dragoman.door import records
+from dragoman.door.answers import parts, results
 from dragoman.engine.checking import response as checking
 from dragoman.engine.core.answer import Degraded
 from dragoman.engine.qa import response as qa
@@ -19,26 +20,26 @@ from dragoman.service.translation.schemas import TranslateResponse
 from dragoman.store.tables import repository
 
 ANSWERS = {
-    results.Highlight: search.Highlight,
-    results.Gloss: search.Gloss,
-    results.Entity: search.Entity,
-    results.Scores: search.Scores,
-    results.Contribution: search.Contribution,
+    parts.Highlight: search.Highlight,
+    parts.Gloss: search.Gloss,
+    parts.Entity: search.Entity,
+    parts.Scores: search.Scores,
+    parts.Contribution: search.Contribution,
     results.Hit: search.Hit,
-    results.Query: query.QueryRead,
-    results.TableUsed: query.TableUsed,
-    results.Translation: query.Translation,
-    results.Degraded: Degraded,
+    parts.Query: query.QueryRead,
+    parts.TableUsed: query.TableUsed,
+    parts.Translation: query.Translation,
+    parts.Degraded: Degraded,
     results.SearchResults: search.SearchResponse,
     results.AnswerDocument: qa.AnswerDocument,
     results.Answer: qa.QaAnswer,
     results.Answers: qa.QaResponse,
     results.Judgement: qa.StatementResponse,
-    results.Place: checking.Place,
-    results.CheckReason: checking.CheckReason,
-    results.CheckedSentence: checking.CheckedSentence,
-    results.CheckedTranslation: checking.CheckedTranslation,
-    results.AlignedCheck: checking.AlignedCheck,
+    parts.Place: checking.Place,
+    parts.CheckReason: checking.CheckReason,
+    parts.CheckedSentence: checking.CheckedSentence,
+    parts.CheckedTranslation: checking.CheckedTranslation,
+    parts.AlignedCheck: checking.AlignedCheck,
     results.TranslationCheck: checking.CheckResponse,
     records.TableInfo: repository.TableInfo,
     records.TableVersion: repository.VersionInfo,

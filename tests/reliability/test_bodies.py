@@ -28,7 +28,7 @@ LINES = "Content-Type: application/x-ndjson\r\n"
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with server(tmp_path_factory.mktemp("bodies"), **LIMITS) as running:
+    with server(tmp_path_factory.mktemp("bodies"), as_shipped=True, **LIMITS) as running:
         running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         yield running
 

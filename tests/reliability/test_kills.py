@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.worker.test_child_process import SETTINGS, children, runs
+from tests.service.worker.test_child_process import SETTINGS, children, runs, search
 from tests.support.backbones import tiny_veco
 from tests.support.searching import ndjson
 from tests.support.serving import Server, http_client, wait_for
@@ -86,14 +86,18 @@ def test_kills_of_the_worker_and_of_the_service_under_traffic_lose_nothing(tmp_p
         running.kill()
     reasons = [note["reason"] for answer in traffic.answers for note in answer["degraded"]]
     assert all("have no embedding yet" in reason for reason in reasons), set(reasons)
-    wait_for(lambda: not runs(second))
-    again = Server(tmp_path / "data", forked=False, **settings)
+    again = Server(tmp_path / "data", forked=False, **settings)  # at once, on the same folder
     try:
+        wait_for(lambda: not runs(second))
         stored = [again.client.get(f"{ADDRESS}/{identifier}").status_code for identifier in traffic.confirmed]
         assert set(stored) == {200}
         wait_for(lambda: again.client.get("/v1/collections/de").json()["embeddings"]["state"] == "complete")
         embeddings = again.client.get("/v1/collections/de").json()["embeddings"]
         assert embeddings["embedded"] >= len(traffic.confirmed)
+        answer = search(again, "Vulkan")
+        assert answer["degraded"] == [] and answer["hits"]
+        (third,) = children(again.pid)
         assert again.stop() == 0
+        assert not runs(third)
     finally:
         again.kill()

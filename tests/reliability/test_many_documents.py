@@ -30,7 +30,7 @@ MOST_MORE = 400 * 2**20
 @pytest.fixture(scope="module", params=["late", "mart"])
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     options = {"reranker": request.param, "encoder_precision": "float32"}
-    with server(tmp_path_factory.mktemp("data"), **options) as running:
+    with server(tmp_path_factory.mktemp("data"), as_shipped=True, **options) as running:
         table = (DEMO / "table.en-de.tsv").read_bytes()
         parameters = {"source": "en", "target": "de", "activate": True}
         running.client.put("/v1/tables/words", params=parameters, content=table).raise_for_status()

@@ -24,7 +24,8 @@ SECONDS = int(os.environ.get("DRAGOMAN_TEST_OPENAPI_SECONDS", "10"))
 
 def test_no_request_is_answered_with_a_fault_of_the_service(tmp_path: Path) -> None:
     reader, bridge = tiny_reader(tmp_path / "reader"), tiny_bridge(tmp_path / "bridge")
-    with server(tmp_path / "data", STANDING_IN, translator="upper", reader=reader, bridge=bridge) as running:
+    models: dict[str, object] = {"translator": "upper", "reader": reader, "bridge": bridge}
+    with server(tmp_path / "data", STANDING_IN, as_shipped=True, **models) as running:
         running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
         body = ndjson([{"id": "a", "text": "Das Haus steht."}])
         headers = {"content-type": "application/x-ndjson"}

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 
 from dragoman.engine.settings import Settings
+from dragoman.service.api.routers import ROUTERS
 from dragoman.service.app import create_app
+from dragoman.service.dependencies import KNOWN_PARAMETERS
 
 CONTRACT = """
 POST /v1/collections: name! language! description shards
@@ -50,7 +53,7 @@ POST /v1/tables/{}/train
 GET /v1/tables/{}/terms/{}: ?version -> term folded translations.term translations.probability
 POST /v1/search: query! query_language collections top_k method tables names entities gloss translate_snippets
   query_id rerank explain filter facets sort offset cursor fields must must_not syntax collapse snippets.count
-  snippets.length reader_languages offsets -> request_id query.text query.language query.detected
+  snippets.length reader_languages offsets min_generation -> request_id query.text query.language query.detected
   query.language_probability
   method rerank.depth rerank.model hits.rank hits.id hits.collection hits.language hits.score hits.scores.first_stage
   hits.scores.dense hits.scores.late hits.scores.rerank hits.title hits.snippet hits.snippet_start
@@ -188,6 +191,13 @@ def test_every_operation_of_the_contract_is_there_with_its_names(document: dict[
             if (fault := lacks(json_schema(success), name, document))
         ]
     assert not faults, "\n".join(faults)
+
+
+def test_every_operation_with_parameters_refuses_others() -> None:
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    asking = [route for route in routes if route.dependant.query_params]
+    open_to_any = [route.path for route in asking if KNOWN_PARAMETERS not in route.dependencies]
+    assert len(asking) > 15 and not open_to_any
 
 
 def test_what_the_contract_lacks_is_told(document: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.settings import Settings
+from dragoman.service.app import create_app
 from dragoman.service.server import _listen, check_encoder
 from tests.support.searching import ndjson
 from tests.support.serving import server
@@ -46,6 +47,11 @@ def test_an_idle_service_stays_small(tmp_path: Path) -> None:
             path = f"/v1/collections/{language}/documents"
             running.client.post(path, content=body, headers=headers).raise_for_status()
         assert running.memory() < 600_000_000
+        # Servers of other tests answer with what one process found out for all of them.
+        assert (
+            running.client.get("/openapi.json").json()
+            == create_app(Settings.from_defaults(data_dir=tmp_path)).openapi()
+        )
 
 
 def test_connections_are_ones_that_asyncio_answers_on_at_once() -> None:

@@ -13,9 +13,9 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import func, inspect, select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.errors import ServiceError, Unavailable
 from dragoman.store.database import HEAD, Store, insert_entries
 from dragoman.store.models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
 from dragoman.store.upgrading import MIGRATIONS
@@ -121,6 +121,25 @@ def test_a_reader_sees_one_state_and_changes_nothing(store: Store) -> None:
         assert session.scalar(select(func.count()).select_from(Collection)) == 0
     with store.read() as session:
         assert session.scalar(select(func.count()).select_from(Collection)) == 1
+
+
+@pytest.mark.parametrize("options", [None, "-c statement_timeout=54321"])
+def test_a_store_that_only_reads_writes_nothing(store: Store, options: str | None) -> None:
+    url = store.engine.url
+    if options is not None and url.get_backend_name() == "sqlite":
+        pytest.skip("SQLite has no such options")
+    if options is not None:
+        url = url.update_query_dict({"options": options})
+    reading = Store(url.render_as_string(hide_password=False), reading=True)
+    try:
+        for _ in range(2):  # also on a connection that has read before
+            with pytest.raises((DBAPIError, ServiceError)), reading.write() as session:
+                session.add(Collection(name="c", language="de"))
+            with reading.read() as session:
+                assert session.scalar(select(func.count()).select_from(Collection)) == 0
+                assert options is None or session.scalar(text("SHOW statement_timeout")) == "54321ms"
+    finally:
+        reading.close()
 
 
 def test_migrating_again_changes_nothing(store: Store) -> None:

@@ -30,6 +30,8 @@ def environment(**settings: object) -> dict[str, str]:
     kept["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
     kept["DRAGOMAN_WORKER_MODE"] = "thread"  # which is forked with its models' libraries imported
     kept["DRAGOMAN_EMBED"] = "on_demand"  # and of BM25, without an encoder in each process
+    if "TEST_PROCESSES" in os.environ:  # all tests of servers may be run against several processes
+        kept |= {"DRAGOMAN_PROCESSES": os.environ["TEST_PROCESSES"], "DRAGOMAN_WORKER_MODE": "process"}
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 
 
@@ -54,13 +56,22 @@ class Server:
     """A running ``dragoman serve``; ``log`` holds what it has written to standard error."""
 
     def __init__(
-        self, data_dir: Path, command: Sequence[str] = COMMAND, *, forked: bool = True, **settings: object
+        self,
+        data_dir: Path,
+        command: Sequence[str] = COMMAND,
+        *,
+        forked: bool = True,
+        as_shipped: bool = False,
+        **settings: object,
     ) -> None:
-        """Without ``forked`` it is an interpreter of its own, from its start to its end."""
+        """Without ``forked`` it is an interpreter of its own, from its start to its end.
+
+        One that starts ``as_shipped`` makes its OpenAPI document itself, and so has the same memory to reuse.
+        """
         self.data_dir = data_dir
         arguments = ["serve", "--data-dir", str(data_dir), "--port", "0"]
         self._process: Forked | subprocess.Popen[str] = (
-            Forked(module_of(command), arguments, environment(**settings))
+            Forked(module_of(command), arguments, environment(**settings) | ({"AS_SHIPPED": "1"} if as_shipped else {}))
             if forked
             else subprocess.Popen(
                 [*command, *arguments], env=environment(**settings), stderr=subprocess.PIPE, text=True
@@ -123,10 +134,14 @@ class Server:
 
     def _announced(self) -> str:
         assert self._process.stderr is not None
+        missing, url = int(os.environ.get("TEST_PROCESSES", "1")) - 1, ""
         for line in self._process.stderr:
             self.log.append(line)
+            missing -= "a search process answers too" in line
             if address := _ADDRESS.search(line):
-                return address[1]
+                url = address[1]
+            if url and missing <= 0:
+                return url
         raise AssertionError("the server ended: " + "".join(self.log))
 
     def _read(self) -> None:

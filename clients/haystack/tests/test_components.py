@@ -40,6 +40,11 @@ def test_fields_of_a_search_reach_the_service() -> None:
     assert found(retriever) == ["vulkan"]
     assert found(retriever, filters={"field": "meta.year", "operator": "<", "value": 2020}) == ["schlaf"]
     assert len(found(DragomanRetriever(URL), top_k=1)) == 1
+    assert len(found(DragomanRetriever(URL, top_k=1))) == 1
+    assert len(found(DragomanRetriever(URL, options={"top_k": 1}))) == 1
+    assert len(found(DragomanRetriever(URL, options={"top_k": 3}), top_k=1)) == 1
+    with pytest.raises(ValueError, match="top_k is 3, and options say 5"):
+        DragomanRetriever(URL, top_k=3, options={"top_k": 5})
     assert found(DragomanRetriever(URL, min_relevance=1.1)) == []
     answer = asyncio.run(retriever.run_async(QUERY))
     assert [document.meta["id"] for document in answer["documents"]] == ["vulkan"]

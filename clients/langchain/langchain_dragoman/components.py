@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun, Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.utils import from_env, secret_from_env
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from langchain_dragoman.service import (
     DEFAULT_TIMEOUT,
@@ -53,7 +53,9 @@ class DragomanRetriever(_Connected, BaseRetriever):
     model_config = ConfigDict(extra="forbid")
 
     k: int = Field(default=10, ge=1)
-    """How many documents."""
+    """How many documents; in ``options`` and for a query also ``top_k``, as the service names it.
+
+    Two different numbers are refused with ``ValueError``, but that of a query replaces the retriever's."""
     collections: list[str] | None = None
     filter: dict[str, Any] | None = None
     method: Literal["hybrid", "psq", "smt", "none", "dense"] | None = None
@@ -69,6 +71,13 @@ class DragomanRetriever(_Connected, BaseRetriever):
     options: dict[str, Any] = Field(default_factory=dict)
     """Further fields of ``POST /v1/search``."""
 
+    @model_validator(mode="after")
+    def _check_count(self) -> Self:
+        count = _as_the_service_names(self.options).get("top_k")
+        if "k" in self.model_fields_set and count is not None and count != self.k:
+            raise ValueError(f"k is {self.k}, and options say {count}: give one of them")
+        return self
+
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **fields: Any
     ) -> list[Document]:
@@ -81,8 +90,10 @@ class DragomanRetriever(_Connected, BaseRetriever):
 
     def _body(self, query: str, fields: dict[str, Any]) -> dict[str, Any]:
         names = ("collections", "filter", "method", "rerank", "tables", "query_language", "reader_languages")
-        stated = {name: getattr(self, name) for name in (*names, "translate_snippets")} | self.options | fields
-        return search_body(query, stated.pop("k", self.k), stated.pop("passage_chars", self.passage_chars), **stated)
+        own = {name: getattr(self, name) for name in (*names, "translate_snippets")}
+        stated = own | _as_the_service_names(self.options) | _as_the_service_names(fields)
+        count, chars = stated.pop("top_k", self.k), stated.pop("passage_chars", self.passage_chars)
+        return search_body(query, count, chars, **stated)
 
     def _documents(self, hits: list[dict[str, Any]]) -> list[Document]:
         return [
@@ -151,6 +162,17 @@ class DragomanEmbeddings(_Connected, Embeddings):
 
     def _options(self) -> dict[str, Any]:
         return {"model": self.model, "dimensions": self.dimensions}
+
+
+def _as_the_service_names(fields: dict[str, Any]) -> dict[str, Any]:
+    """LangChain's ``k`` is the service's ``top_k``, and either may be given.
+
+    Raises:
+        ValueError: both are given, and differ.
+    """
+    if "k" in fields and "top_k" in fields and fields["k"] != fields["top_k"]:
+        raise ValueError(f"k is {fields['k']}, and top_k is {fields['top_k']}: give one of them")
+    return {"top_k" if name == "k" else name: field for name, field in fields.items()}
 
 
 def _scored(document: Document, score: float) -> Document:

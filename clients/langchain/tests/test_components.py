@@ -64,6 +64,7 @@ def test_fields_of_a_search_are_given_once_or_for_a_query() -> None:
     retriever = DragomanRetriever(filter={"year": 2020}, method="psq", rerank=False, tables=["words"])
     assert [document.metadata["id"] for document in retriever.invoke(QUERY)] == ["vulkan"]
     assert {document.metadata["year"] for document in retriever.invoke(QUERY, filter={"year": {"$lt": 2020}})} == {2010}
+    assert len(retriever.invoke(QUERY, filter=None, top_k=1)) == 1
     assert DragomanRetriever(min_relevance=1.1).invoke(QUERY) == []
     assert retriever.model_copy(update={"options": {"offset": 1}}).invoke(QUERY) == []
 
@@ -108,3 +109,14 @@ def test_components_can_be_copied_and_sent_to_another_process() -> None:
     assert retriever.invoke(QUERY)
     for twin in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):  # noqa: S301
         assert twin.invoke(QUERY, k=1)[0].metadata["id"] == "vulkan"
+
+
+def test_two_counts_are_refused() -> None:
+    with pytest.raises(ValueError, match="k is 3, and options say 5"):
+        DragomanRetriever(k=3, options={"top_k": 5})
+    with pytest.raises(ValueError, match="k is 3, and top_k is 5"):
+        DragomanRetriever().invoke(QUERY, k=3, top_k=5)
+    with pytest.raises(ValueError, match="k is 3, and top_k is 5"):
+        DragomanRetriever(options={"k": 3, "top_k": 5})
+    assert len(DragomanRetriever(k=1, options={"top_k": 1}).invoke(QUERY)) == 1
+    assert len(DragomanRetriever(k=3).invoke(QUERY, top_k=1)) == 1  # a query replaces what the retriever has

@@ -40,6 +40,11 @@ def test_fields_of_a_search_reach_the_service() -> None:
     assert [node.metadata["id"] for node in asyncio.run(retriever.aretrieve(QUERY))] == ["vulkan"]
     assert DragomanRetriever(min_relevance=1.1).retrieve(QUERY) == []
     assert len(DragomanRetriever(similarity_top_k=1).retrieve(QUERY)) == 1
+    assert len(DragomanRetriever(top_k=1).retrieve(QUERY)) == 1
+    assert len(DragomanRetriever(similarity_top_k=1, top_k=1).retrieve(QUERY)) == 1
+    with pytest.raises(ValueError, match="similarity_top_k is 3, and top_k is 5"):
+        DragomanRetriever(similarity_top_k=3, top_k=5)
+    assert DragomanRetriever().similarity_top_k == 10
     with pytest.raises(DragomanError, match="unknown_field") as refusal:
         DragomanRetriever(unknown_field=1).retrieve(QUERY)
     assert refusal.value.status == 422

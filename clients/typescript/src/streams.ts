@@ -1,8 +1,10 @@
 /** Lines and events out of what is streamed, and lines into parts that can be sent. */
 
+import { DragomanError } from "./errors.ts";
+
 export type Several<T> = Iterable<T> | AsyncIterable<T>;
 
-/** The lines of a text that comes in parts, without empty ones. */
+/** The lines of a text that comes in parts, also empty ones, but for one at the end. */
 export async function* lines(parts: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let pending: string[] = [];
@@ -10,18 +12,29 @@ export async function* lines(parts: AsyncIterable<Uint8Array>): AsyncGenerator<s
     const [first = "", ...others] = decoder.decode(part, { stream: true }).split("\n");
     pending.push(first);
     for (const other of others) {
-      const line = pending.join("");
-      if (line.trim()) yield line;
+      yield pending.join("");
       pending = [other];
     }
   }
   const last = pending.join("") + decoder.decode();
-  if (last.trim()) yield last;
+  if (last) yield last;
 }
 
-/** The JSON of each line. */
+/** The JSON of each line that is not empty; empty ones count in the numbers of lines that errors name. Where a proxy ends the answer early, the last line is a part of one. */
 export async function* parsedLines<T>(parts: AsyncIterable<Uint8Array>): AsyncGenerator<T, void, undefined> {
-  for await (const line of lines(parts)) yield JSON.parse(line) as T;
+  let number = 0;
+  for await (const line of lines(parts)) {
+    number += 1;
+    if (line.trim()) yield parsed(line, `line ${number}`) as T;
+  }
+}
+
+function parsed(json: string, what: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (fault) {
+    throw new DragomanError(`${what} of the answer is no JSON: ${json.slice(0, 100)}`, { code: "http", cause: fault });
+  }
 }
 
 export interface ServerEvent {
@@ -35,7 +48,7 @@ export async function* events(parts: AsyncIterable<Uint8Array>): AsyncGenerator<
   for await (const line of lines(parts)) {
     if (line.startsWith("event:")) name = line.slice("event:".length).trim();
     else if (line.startsWith("data:")) {
-      yield { name, content: JSON.parse(line.slice("data:".length)) };
+      yield { name, content: parsed(line.slice("data:".length), `an event ${JSON.stringify(name)}`) };
       name = "message";
     }
   }

@@ -25,7 +25,8 @@ export interface CallOptions {
   /**
    * How often the request is sent again: one that can be repeated after a lost connection, 429, 502, 503 and 504, any
    * other one where the service refused it with 429, or with 503 and Retry-After. The time in Retry-After is waited
-   * for; where it is more than half a minute, the error is thrown at once.
+   * for; where it is more than half a minute, the error is thrown at once. So it is where the service itself says 503
+   * without Retry-After: a model is not installed, and will not be in a moment.
    */
   retries?: number;
 }
@@ -180,8 +181,9 @@ class Limit {
 
 function canRepeat(error: DragomanError, asked: Asked): boolean {
   if (error.status === 429) return true;
-  if (asked.repeatable) return error.status >= 502 && error.status <= 504;
-  return error.status === 503 && error.retryAfter !== undefined;
+  if (error.status === 503 && error.retryAfter !== undefined) return true;
+  const ofTheService = error.status === 503 && error.code !== "http";
+  return asked.repeatable === true && error.status >= 502 && error.status <= 504 && !ofTheService;
 }
 
 /** The caller's own reason, or an error of ours with what the platform said as its cause. */

@@ -1580,9 +1580,9 @@ export interface SearchRequest {
   /**
    * Whether names in the query stay whole: where a table has all of one, and those of persons where their words
    * match by form and sound. For psq and hybrid. Finding names takes longer than the rest of a search does, and
-   * was not measured to find more.
+   * was not measured to find more, so they do not when left out.
    */
-  names?: boolean;
+  names?: boolean | null;
   /**
    * Only documents that hold all of these names: as written, as a table translates the whole name from the query's
    * language, or alike in sound in another script. Of collections made with `entities`; without `collections`, of
@@ -1648,6 +1648,11 @@ export interface SearchRequest {
    * those of JavaScript, Java and C# are.
    */
   offsets?: "codepoint" | "utf16";
+  /**
+   * The generation of collections that the search is to see at least, as imports and changes are answered with it.
+   * 409 where a collection has not reached it, 503 where its index has not yet.
+   */
+  min_generation?: Record<string, number> | null;
   /** The topic's id in a TREC run; default: the request's id. */
   query_id?: string | null;
 }

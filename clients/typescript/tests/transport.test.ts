@@ -49,6 +49,14 @@ test("not for ever, nor where the service says to wait long", async () => {
   await assert.rejects(once.client.search({ query: "a" }, { retries: 0 }), { status: 429 });
 });
 
+test("not where the service says that nothing changes, but where a proxy does not say", async () => {
+  const missing = answering(refusal(503), FOUND());
+  await assert.rejects(missing.client.search({ query: "a" }), { status: 503, code: "overloaded" });
+  assert.equal(missing.sent.length, 1);
+  const proxy = answering(new Response("<html>", { status: 503 }), FOUND());
+  assert.deepEqual(await proxy.client.search({ query: "a" }), { hits: [] });
+});
+
 test("what may have been done is not sent again", async () => {
   for (const answer of [new Error("reset"), refusal(502), refusal(503), refusal(500)]) {
     const { client, sent } = answering(answer, FOUND());
@@ -110,6 +118,19 @@ test("an answer that ends early is an error, as is one that says so", async () =
   await assert.rejects(collected(streamed(failed)), { code: "unavailable", message: "no", requestId: "r" });
 });
 
+test("a broken line of an answer is an error that names it", async () => {
+  const whole = '{"id": "a", "text": "x"}\n';
+  const exported = answering(new Response(`${whole}\n${whole}{"id": "b", "te`)).client.documents.export("c");
+  const seen: unknown[] = [];
+  const reading = (async () => {
+    for await (const document of exported) seen.push(document);
+  })();
+  await assert.rejects(reading, { name: "DragomanError", code: "http", message: /^line 4 .*: \{"id": "b", "te$/ });
+  assert.equal(seen.length, 2);
+  const event = answering(new Response("event: text\ndata: {\n\n")).client.reasonStream({ question: "a" });
+  await assert.rejects(collected(event), { name: "DragomanError", code: "http", message: /event "text"/ });
+});
+
 test("lines and events come out of any parts", async () => {
   const text = 'event: a\r\ndata: 1\n\n\ndata: "🌋𠮷"';
   const bytes = new TextEncoder().encode(text);
@@ -117,7 +138,7 @@ test("lines and events come out of any parts", async () => {
     const parts = async function* () {
       for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
     };
-    assert.deepEqual(await collected(lines(parts())), ["event: a\r", "data: 1", 'data: "🌋𠮷"']);
+    assert.deepEqual(await collected(lines(parts())), ["event: a\r", "data: 1", "", "", 'data: "🌋𠮷"']);
     assert.deepEqual(await collected(events(parts())), [
       { name: "a", content: 1 },
       { name: "message", content: "🌋𠮷" },

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["Amount", "AmountKind", "Mismatch", "MismatchCode", "Reading"]
+__all__ = ["Amount", "AmountKind", "Era", "Mismatch", "MismatchCode", "Reading"]
 
 AmountKind = Literal["number", "ordinal", "date", "time", "percent", "money", "measure"]
+Era = Literal["BC", "AD"]
 MismatchCode = Literal["number", "date", "unit"]
 
 
@@ -43,6 +44,10 @@ class Amount:
     """A Roman numeral of a name or a part of a fraction: asks for no counterpart, and contradicts another number."""
     vague: bool = False
     """Asks for no counterpart: dozens, hundreds of, a few thousand."""
+    exact: bool = False
+    """Digits that no article stands for: a day of a month, a score, a code."""
+    era: Era | None = None
+    """Where one is written."""
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,21 @@ _PLAIN = {
 """Each is one code point for another, so that places stay; letters are those that are written either way."""
 
 
+_DIGIT = regex.compile(r"\d")
+
+
+def _read_digit(sign: str) -> int:
+    """The value of a digit; ``regex`` knows younger scripts than ``unicodedata``, whose digits are in order."""
+    digit = unicodedata.decimal(sign, -1)
+    return digit if digit >= 0 else next(n for n in range(10) if not _DIGIT.fullmatch(chr(ord(sign) - n - 1)))
+
+
 class _Folds(dict[int, str]):
     """What a code point folds to, worked out when it is first met."""
 
     def __missing__(self, code: int) -> str:
         sign = chr(code)
-        folded = str(unicodedata.digit(sign)) if unicodedata.category(sign) == "Nd" else sign
+        folded = str(_read_digit(sign)) if _DIGIT.fullmatch(sign) else sign
         self[code] = folded
         return folded
 

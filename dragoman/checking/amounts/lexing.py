@@ -9,11 +9,12 @@ from fractions import Fraction
 import regex
 
 from dragoman.checking.amounts.digits import NUMERAL, VULGAR, read_numeral, split_runs
-from dragoman.checking.amounts.ideographs import find_ideographs
-from dragoman.checking.amounts.lexicon import Lexicon, NumberWord
-from dragoman.checking.amounts.roman import find_roman
+from dragoman.checking.amounts.lexical.ideographs import find_ideographs
+from dragoman.checking.amounts.lexical.lexicon import Lexicon, NumberWord
+from dragoman.checking.amounts.lexical.roman import find_roman
+from dragoman.checking.amounts.lexical.weekdays import find_short_weekdays
+from dragoman.checking.amounts.lexical.words import find_words
 from dragoman.checking.amounts.units import SIGNS
-from dragoman.checking.amounts.words import find_words
 from dragoman.deadline import check_each
 
 __all__ = ["Item", "list_items"]
@@ -23,6 +24,9 @@ _VULGAR = regex.compile(f"[{''.join(VULGAR)}]")
 _CODE = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]-?$|\p{Arabic}-$")
 _BEGINNING = regex.compile(r"(?:^|[.!?:…\"“„«‘(\[-])[ \"“„«']*$")
 _FOLLOWED_BY_C = regex.compile(r"° ?([cfсф])(?!\p{L})")
+_AND_A_HALF = regex.compile(r"(?<![\d/.,:-])(\d{1,3}) 1/2(?![\d/])")
+_DAY_AND_MONTH = regex.compile(r"(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])")
+_BEFORE_DAY = regex.compile(r"(?:^|[(,-]|\d\. (?:und|oder|bis)|(?<!\p{L})(?:am|vom|zum|bis|den|dem|ab|seit)) ?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,14 @@ class Item:
     """Begins with a capital that no sentence begins with."""
     ideographs: bool = False
     bare: bool = False
-    """Perhaps a part of a word, and no number."""
+    """Perhaps a part of a word, and no number or weekday."""
 
 
 def list_items(text: str, folded: str, places: Sequence[int], lexicon: Lexicon) -> list[Item]:
     """All items of ``folded``, apart from each other; where two overlap, the one that begins first."""
-    items = _list_numerals(folded)
+    short = find_short_weekdays(text, folded, places, lexicon.language)
+    items = [Item(start, end, weekday=weekday, bare=True) for start, end, weekday in short]
+    items += _list_numerals(folded, lexicon.language)
     if lexicon.language in ("zh", "ja", "yue"):
         items += [
             Item(start, end, (quantity,), ideographs=True, bare=not sure)
@@ -90,25 +96,34 @@ def _drop_overlaps(items: list[Item]) -> list[Item]:
     return apart
 
 
-def _list_numerals(folded: str) -> list[Item]:
+def _is_day_and_month(folded: str, match: regex.Match[str], language: str) -> bool:
+    """Whether a numeral of German is a day and a month, and no decimal: am 3.5."""
+    if language != "de" or not _DAY_AND_MONTH.fullmatch(match.group()) or not folded.startswith(".", match.end()):
+        return False
+    return _BEFORE_DAY.search(folded, max(0, match.start() - 8), match.start()) is not None
+
+
+def _list_numerals(folded: str, language: str) -> list[Item]:
     items = []
     for match in check_each(NUMERAL.finditer(folded)):
         quantities = read_numeral(match.group())
-        if quantities:
+        if quantities and not _is_day_and_month(folded, match, language):
             code = _CODE.search(folded, max(0, match.start() - 2), match.start()) is not None
             items.append(Item(match.start(), match.end(), quantities, code=code))
         else:
             start = match.start()
             items += [Item(start + a, start + b, (run,)) for a, b, run in split_runs(match.group())]
+    numerals = {numeral.end: numeral for numeral in items}
     for match in _VULGAR.finditer(folded):
         quantity = Fraction(*VULGAR[match.group()])
-        if items and items[-1].end == match.start():
-            whole = items.pop()
-            items.append(
-                Item(whole.start, match.end(), tuple(whole_part + quantity for whole_part in whole.quantities))
-            )
-        else:
-            items.append(Item(match.start(), match.end(), (quantity,)))
+        whole = numerals.get(match.start())
+        wholes = whole.quantities if whole else (Fraction(0),)
+        begin = whole.start if whole else match.start()
+        items.append(Item(begin, match.end(), tuple(reading + quantity for reading in wholes)))
+    items += [
+        Item(match.start(), match.end(), (Fraction(2 * int(match.group(1)) + 1, 2),))
+        for match in _AND_A_HALF.finditer(folded)
+    ]
     return items
 
 

@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Literal
 
 import regex
 
 from dragoman.checking.amounts.amount import Amount, AmountKind, Reading
+from dragoman.checking.amounts.dates import is_dated, is_day, is_plain_word, list_others, list_quantities
+from dragoman.checking.amounts.eras import find_era
 from dragoman.checking.amounts.folding import fold_with_places
-from dragoman.checking.amounts.lexicon import Lexicon, load_lexicon
+from dragoman.checking.amounts.joining import Extract, Freedom, join_amounts
+from dragoman.checking.amounts.lexical.lexicon import Lexicon, load_lexicon
 from dragoman.checking.amounts.lexing import Item, list_items
-from dragoman.checking.amounts.parsing import Quantity, find_unit, read_quantity
-from dragoman.checking.amounts.units import CURRENCIES, SIGNS
+from dragoman.checking.amounts.measures import (
+    find_compound_unit,
+    find_feet,
+    find_scaled_currency,
+    find_sign,
+    find_split_decimal,
+    find_unit_after,
+    find_unit_before,
+    is_joined,
+)
+from dragoman.checking.amounts.parsing import Quantity, find_half_more, find_speed, read_quantity
+from dragoman.checking.amounts.times import (
+    find_half,
+    find_quarters,
+    list_clock_hours,
+    list_times,
+    read_clock,
+    read_half_hour,
+    read_hours_and_minutes,
+    read_quarter,
+)
+from dragoman.checking.amounts.units import CURRENCIES
 
 __all__ = ["read_amounts"]
 
-_DECADE = regex.compile(r"(?:'?s|-?ern?|-?(?:х|ых|ті|ти|те)|'?(?:lar|ler|lı|li))(?!\p{L})| ?[年년]?[代대](?!表)|ها")
-"""What follows a decade in digits."""
-_SHORT_SCALE = regex.compile(r"(?:m|k|bn|b)(?![\p{L}\p{N}²³])| ?(?:md|m|k|bn)(?=[$€£])")
-_SHORT_SCALES = {"m": 10**6, "k": 10**3, "bn": 10**9, "b": 10**9, "md": 10**9}
-_HALF_AFTER = regex.compile(r"半|반|ครึ่ง")
-_FRACTION = regex.compile(r"分[之の] ?$")
-_DATE_IN_DIGITS = regex.compile(r"(?<!\d)\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)|(?<!\d)\d{1,2}[/.]\d{1,2}(?![\d/])")
-_RANGE_OF_MONTHS = regex.compile(r" ?[-~至到] ?\d{1,2} ?月")
-_POINTED_TIME = regex.compile(r"(\d|1\d|2[0-3])\.([0-5]\d)")
-_RANGES = frozenset("- ~ to до bis à a al से تا الی 至 到 から 에서 tot ile".split())  # noqa: SIM905
-"""What stands between the ends of a range."""
-_CLOCK = regex.compile(r"(?:[:：]|(?<=\d)h)(\d{2})(?:[:：]\d{2})?(?![\d:]|[.,]\d)")
-_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867, "民国": 1911, "民國": 1911}
-_DECADE_BEFORE = regex.compile(
-    r"(?:décadas?|années|anos|años|anni|jahre|década|thập niên|thập kỷ|tahun|ทศวรรษ(?:ที่)?)(?: \p{L}{1,3}){0,2}['\" ]*$"
+_SHORT_SCALE = regex.compile(r"(?:m|k|bn|b)(?![\p{L}\p{N}²³])")
+_SHORT_SCALES = {"m": 10**6, "k": 10**3, "bn": 10**9, "b": 10**9}
+_HALF_AFTER = regex.compile(
+    r"半|반|ครึ่ง| [\p{L}\p{M}]+ (?:y medi[oa]|et demie?|e mei[oa]|e mezz[oa]|ونصف)(?![\p{L}\p{M}])"
 )
-_CAPITAL_MONTHS = frozenset({"en", "tr"})
-"""Languages that write months with a capital, and have some that are common words."""
-_BEFORE_ONLY = CURRENCIES | {"%"}
-_UNIT_FIRST = frozenset({"sw", "vi", "th", "id", "ms", "lo", "km"})
-"""Languages that write hour, day or year before the number as well."""
+"""After a number, or after what is counted: 5 capturas y media."""
+_FRACTION = regex.compile(r"分[之の] ?$")
+_RANGE_OF_MONTHS = regex.compile(r" ?[-~至到] ?\d{1,2} ?月")
 
 
 def read_amounts(text: str, language: str) -> list[Amount]:
@@ -46,8 +55,7 @@ def read_amounts(text: str, language: str) -> list[Amount]:
     folded, places = fold_with_places(text)
     items = list_items(text, folded, places, lexicon)
     amounts = []
-    extracts = _join_decades(_read_items(items, folded, lexicon), folded)
-    for start, end, kind, readings, freedom in _share_units(extracts, folded):
+    for start, end, kind, readings, freedom in join_amounts(_read_items(items, folded, lexicon), folded):
         begin, stop = places[start], places[end - 1] + 1
         if text[stop - 1] == "." and stop - begin > 1:
             stop -= 1
@@ -58,39 +66,51 @@ def read_amounts(text: str, language: str) -> list[Amount]:
                 kind,
                 readings,
                 text[begin:stop],
-                spelled=freedom != "written",
+                spelled=freedom not in ("written", "exact"),
                 free=freedom == "free",
                 vague=freedom == "vague",
+                exact=freedom == "exact",
+                era=find_era(folded, start, end),
             )
         )
     return amounts
-
-
-Freedom = Literal["written", "spelled", "free", "vague"]
-"""How much a translator may leave out."""
-Extract = tuple[int, int, AmountKind, tuple[Reading, ...], Freedom]
 
 
 def _read_items(items: Sequence[Item], folded: str, lexicon: Lexicon) -> Iterator[Extract]:
     index = reached = 0
     while index < len(items):
         token = items[index]
-        clock = _read_clock(items, index, folded)
+        whole = _read_whole(token, folded, lexicon.language)
+        if whole is not None:
+            yield whole
+            while index < len(items) and items[index].start < whole[1]:
+                index += 1
+            continue
+        half_hour = read_half_hour(items, index, folded, lexicon.language)
+        half_hour = half_hour or read_quarter(items, index, folded, lexicon.language)
+        if half_hour is not None:
+            last, minute, hour = half_hour
+            half = find_half(items, index, last + 1, folded)
+            yield token.start, items[last].end, "time", (*list_times(minute, half), *hour), "spelled"
+            index = last + 1
+            continue
+        clock = read_clock(items, index, folded)
         if clock is not None:
-            end, minute, following = clock
-            half = _find_half(items, index, following, folded)
-            yield token.start, end, "time", _list_times(minute, half), "written"
+            end, minute, lasting, following = clock
+            half = find_half(items, index, following, folded)
+            yield token.start, end, "time", (*list_times(minute, half), *lasting), "written"
             index = following
             continue
         quantity = None if _names_unit(items, index, folded) else read_quantity(items, index, folded, lexicon)
         counted = quantity is not None and bool(token.numbers) and quantity.following > index + 1
-        if token.month is not None and not counted and not _is_plain_word(token, items, index, folded, lexicon):
-            readings = (Reading(month=token.month), *_list_others(token, quantity))
+        if token.month is not None and not counted and not is_plain_word(token, items, index, folded, lexicon):
+            readings = (Reading(month=token.month), *list_others(token, quantity))
             yield token.start, token.end, "date", readings, "spelled" if len(readings) > 1 else "written"
             index += 1
         elif token.weekday is not None and not counted:
-            readings = (Reading(weekday=token.weekday), *_list_others(token, quantity))
-            yield token.start, token.end, "date", readings, "spelled" if len(readings) > 1 else "written"
+            readings = (Reading(weekday=token.weekday), *list_others(token, quantity))
+            freedom: Freedom = "vague" if token.bare else "spelled" if len(readings) > 1 else "written"
+            yield token.start, token.end, "date", readings, freedom
             index += 1
         elif quantity is not None:
             amount = _read_measure(items, index, quantity, folded, lexicon, reached)
@@ -99,51 +119,31 @@ def _read_items(items: Sequence[Item], folded: str, lexicon: Lexicon) -> Iterato
                 reached = amount[1]
             index = quantity.following
         else:
+            if token.unit in ("decade", "century") and not _has_number_after(items, index):
+                yield token.start, token.end, "measure", (Reading(quantity=Fraction(1), unit=token.unit),), "vague"
             index += 1
 
 
-def _join_decades(extracts: Iterable[Extract], folded: str) -> Iterator[Extract]:
-    """``20 世纪 30 年代`` is the 1930s."""
-    century: Extract | None = None
-    for extract in extracts:
-        start, end, kind, readings, freedom = extract
-        if century is not None:
-            last = readings[0].quantity
-            if last is not None and last < 100 and start - century[1] <= 1 and _DECADE.search(folded, start, end + 3):
-                whole = (century[3][0].quantity or 0) * 100 - 100 + last
-                extract = (century[0], end, kind, (Reading(quantity=Fraction(whole)),), freedom)
-            else:
-                yield century
-            century = None
-        if extract[3][0].unit == "century" and len(extract[3]) == 1:
-            century = extract
-        else:
-            yield extract
-    if century is not None:
-        yield century
+def _read_whole(token: Item, folded: str, language: str) -> Extract | None:
+    """What is written as one: feet and inches, a decimal with its unit in the middle, quarters of an hour."""
+    feet = find_feet(folded, token.start) if token.quantities else None
+    if feet is not None:
+        return token.start, feet[0], "measure", (Reading(quantity=feet[1], unit="ft"),), "written"
+    split = find_split_decimal(folded, token.start) if token.quantities else None
+    if split is not None:
+        end, quantity, unit = split
+        kind: AmountKind = "money" if unit in CURRENCIES else "measure"
+        return token.start, end, kind, (Reading(quantity=quantity, unit=unit),), "written"
+    quarters = find_quarters(folded, token.start, language)
+    if quarters is not None:
+        end, readings = quarters
+        return token.start, end, "measure", readings, "vague" if readings[0].quantity == 15 else "spelled"
+    return None
 
 
-def _share_units(extracts: Iterable[Extract], folded: str) -> Iterator[Extract]:
-    """Of ``40-50 %`` both are percents."""
-    before: Extract | None = None
-    for extract in extracts:
-        if before is not None:
-            unit = extract[3][0].unit
-            joined = folded[before[1] : extract[0]].strip() in _RANGES
-            if joined and unit is not None and all(reading == Reading(reading.quantity) for reading in before[3]):
-                readings = tuple(Reading(quantity=reading.quantity, unit=unit) for reading in before[3])
-                before = (before[0], before[1], extract[2], readings, before[4])
-            yield before
-        before = extract
-    if before is not None:
-        yield before
-
-
-def _list_others(token: Item, quantity: Quantity | None) -> tuple[Reading, ...]:
-    """What a month or a weekday means besides: Τρίτη is the third, too."""
-    if quantity is None or not token.numbers:
-        return ()
-    return tuple(Reading(quantity=reading) for reading in quantity.quantities)
+def _has_number_after(items: Sequence[Item], index: int) -> bool:
+    following = items[index + 1] if index + 1 < len(items) else None
+    return bool(following and (following.quantities or following.numbers) and following.start - items[index].end <= 2)
 
 
 def _names_unit(items: Sequence[Item], index: int, folded: str) -> bool:
@@ -154,121 +154,81 @@ def _names_unit(items: Sequence[Item], index: int, folded: str) -> bool:
     return folded[token.end : following.start].isspace()
 
 
-def _is_plain_word(token: Item, items: Sequence[Item], index: int, folded: str, lexicon: Lexicon) -> bool:
-    """Whether a word that is a month's name as well stands where no date is: may, march."""
-    if folded[token.start : token.end].rstrip(".") not in lexicon.plain:
-        return False
-    if (
-        token.capital
-        if lexicon.language in _CAPITAL_MONTHS
-        else lexicon.language == "fr" and folded[token.start] == "m"
-    ):
-        return False
-    near = [items[place] for place in (index - 1, index + 1) if 0 <= place < len(items)]
-    return not any(
-        other.quantities and not other.roman and max(other.start - token.end, token.start - other.end) <= 4
-        for other in near
-    )
-
-
-def _read_clock(items: Sequence[Item], index: int, folded: str) -> tuple[int, int, int] | None:
-    """End, minute of the day and next token of a time with a colon."""
-    token = items[index]
-    if not token.quantities or token.roman or not folded[token.start : token.end].isdecimal():
-        return None
-    match = _CLOCK.match(folded, token.end)
-    hour = int(token.quantities[0]) if token.end - token.start <= 2 else 99
-    if match is None or hour > 24 or int(match.group(1)) > 59:
-        return None
-    following = index + 1
-    while following < len(items) and items[following].start < match.end():
-        following += 1
-    return match.end(), hour * 60 + int(match.group(1)), following
-
-
-def _find_half(items: Sequence[Item], index: int, following: int, folded: str) -> int | None:
-    """The half of the day that is named beside a time."""
-    for place in (following, index - 1, following + 1):
-        if 0 <= place < len(items) and items[place].half is not None:
-            gap = (
-                items[place].start - items[following - 1].end
-                if place >= following
-                else items[index].start - items[place].end
-            )
-            if gap <= 12:
-                return items[place].half
-    return None
-
-
-def _list_times(minute: int, half: int | None) -> tuple[Reading, ...]:
-    minutes = [minute] if minute >= 780 or (minute < 60 and half is None) else [minute % 720, minute % 720 + 720]
-    if half is not None and len(minutes) > 1:
-        minutes = minutes[1:] if half else minutes[:1]
-    return tuple(Reading(minute=time) for time in minutes)
-
-
 def _read_measure(
     items: Sequence[Item], index: int, quantity: Quantity, folded: str, lexicon: Lexicon, reached: int
 ) -> Extract | None:
-    before, after = find_unit(items, quantity, index, folded)
     unit, start, end = None, quantity.start, quantity.end
-    if (
-        before is not None
-        and before.start >= reached
-        and (
-            before.unit in _BEFORE_ONLY
-            or folded[before.start : before.end] in SIGNS
-            or (lexicon.language in _UNIT_FIRST and before.end - before.start > 1)
-            or before.unit in ("century", "decade")
-        )
-    ):
+    before = find_unit_before(items, quantity, index, folded, reached, lexicon)
+    if before is not None:
         unit, start = before.unit, before.start
         if unit == "mo" and lexicon.language == "vi":
             unit = "month"
-    decade = _DECADE.match(folded, quantity.end) if quantity.end - quantity.start in (2, 3, 4) else None
-    if decade is not None and after is not None and after.start < decade.end():
-        after = None
+    scaled = find_scaled_currency(folded, quantity.end)
+    if scaled is not None:
+        return _read_scaled(quantity, scaled, items)
+    after = None if quantity.code else find_unit_after(items, quantity, index, folded)
     if after is not None and (unit is None or after.unit == "century"):
         unit, end = after.unit, after.end
-        quantity.following += 1
+        quantity.following = items.index(after, quantity.following) + 1
+        if (half_more := find_half_more(items, quantity.following, folded)) is not None:
+            return _read_half_more(quantity, start, items, half_more, unit)
+        unit = find_speed(items, index, quantity.following, folded) or unit
+    unit = unit or find_compound_unit(quantity, folded, lexicon)
     if quantity.roman and unit != "century" and quantity.end - quantity.start < 2:
         return None
-    quantities = _list_quantities(quantity, unit, folded, lexicon)
+    quantities = list_quantities(quantity, unit, folded, lexicon)
     if _HALF_AFTER.match(folded, end):
         quantities += tuple(reading + Fraction(1, 2) for reading in quantities)
+    signs = (1,) if quantity.code else find_sign(folded, quantity.start, end, unit)
+    quantities = tuple(sign * reading for sign in signs for reading in quantities)
+    if signs[0] < 0 and start == quantity.start and folded[start - 1 : start] == "-":
+        start -= 1
     readings = tuple(Reading(quantity=reading, unit=unit) for reading in quantities)
     if multiplier := _SHORT_SCALE.match(folded, quantity.end):
         factor = _SHORT_SCALES[multiplier.group().strip()]
         readings += tuple(
             Reading(quantity=reading * factor, unit=unit if unit in CURRENCIES else None) for reading in quantities
         )
-    half = _find_half(items, index, quantity.following, folded)
+    half = find_half(items, index, quantity.following, folded)
     if unit == "clock" or (half is not None and quantities[0] <= 24 and unit in (None, "h")):
         hours = [quantity for quantity in quantities if quantity <= 24]
-        readings += tuple(time for hour in hours for time in _list_times(int(hour * 60), half))
+        readings += tuple(time for hour in hours for time in list_times(int(hour * 60), half))
     if unit is None and _RANGE_OF_MONTHS.match(folded, quantity.end):
         readings = tuple(Reading(quantity=reading, unit="month") for reading in quantities)
     if lexicon.language == "zh" and folded.startswith("成", end):
         readings += tuple(Reading(quantity=reading * 10, unit="%") for reading in quantities)
-    readings += _read_hours_and_minutes(folded[quantity.start : quantity.end])
-    if unit is None and quantity.end - quantity.start <= 2 and _is_dated(folded, quantity.start, quantity.end):
+    readings += list_clock_hours(quantities, unit) + read_hours_and_minutes(folded[quantity.start : quantity.end])
+    if unit is None and quantity.end - quantity.start <= 2 and is_dated(folded, quantity.start, quantity.end):
         readings += tuple(Reading(month=int(reading)) for reading in quantities if 1 <= reading <= 12)
     fraction = _FRACTION.search(folded, max(0, start - 3), start) is not None
-    return start, end, _name_kind(quantity, unit, readings), readings, _name_freedom(quantity, unit, fraction=fraction)
+    freedom = _name_freedom(quantity, unit, fraction=fraction)
+    dated = unit in (None, "d") and is_day(items, index, quantity.following, folded)
+    if freedom == "written" and (dated or unit == "month" or (unit is None and is_joined(folded, start, end))):
+        freedom = "exact"
+    return start, end, _name_kind(quantity, unit, readings), readings, freedom
 
 
-def _read_hours_and_minutes(written: str) -> tuple[Reading, ...]:
-    """``2.30`` may be a time."""
-    match = _POINTED_TIME.fullmatch(written)
-    return _list_times(int(match.group(1)) * 60 + int(match.group(2)), None) if match else ()
+def _read_scaled(quantity: Quantity, scaled: tuple[int, int, str], items: Sequence[Item]) -> Extract:
+    """*325 M€* and *3 Md$*."""
+    end, scale, currency = scaled
+    while quantity.following < len(items) and items[quantity.following].start < end:
+        quantity.following += 1
+    readings = tuple(Reading(quantity=reading * scale, unit=currency) for reading in quantity.quantities)
+    return quantity.start, end, "money", readings, "written"
 
 
-def _is_dated(folded: str, start: int, end: int) -> bool:
-    """Whether digits are part of a date in digits."""
-    return any(
-        match.start() <= start and end <= match.end()
-        for match in _DATE_IN_DIGITS.finditer(folded, max(0, start - 10), end + 10)
-    )
+def _read_half_more(quantity: Quantity, start: int, items: Sequence[Item], place: int, unit: str | None) -> Extract:
+    """*Un año y medio* is one and a half, and *dos años y medio* may be said as two. Half past three is a time."""
+    quantity.following = place + 1
+    readings = tuple(Reading(quantity=reading + Fraction(1, 2), unit=unit) for reading in quantity.quantities)
+    if unit == "h":
+        hours = [int(hour) for hour in quantity.quantities if hour <= 24]
+        readings += tuple(time for hour in hours for time in list_times(hour * 60 + 30, None))
+    freedom: Freedom = "vague"  # as an article alone
+    if quantity.quantities != (Fraction(1),):
+        readings += tuple(Reading(quantity=reading) for reading in quantity.quantities)
+        freedom = _name_freedom(quantity, unit, fraction=False)
+    return start, items[place].end, _name_kind(quantity, unit, readings[:1]), readings, freedom
 
 
 def _name_freedom(quantity: Quantity, unit: str | None, *, fraction: bool) -> Freedom:
@@ -278,33 +238,6 @@ def _name_freedom(quantity: Quantity, unit: str | None, *, fraction: bool) -> Fr
     if (quantity.roman and unit != "century") or fraction or covid:
         return "free"
     return "spelled" if quantity.spelled or quantity.roman else "written"
-
-
-def _list_quantities(quantity: Quantity, unit: str | None, folded: str, lexicon: Lexicon) -> tuple[Fraction, ...]:
-    """All that the number may mean as a year: 96 after 1995-, 90s, the years of Thai and Japanese eras."""
-    quantities = list(quantity.quantities)
-    if quantity.roman or quantities[0].denominator != 1:
-        return tuple(quantities)
-    first = int(quantities[0])
-    decade = (
-        quantity.decade
-        or unit == "decade"
-        or _DECADE.match(folded, quantity.end) is not None
-        or _DECADE_BEFORE.search(folded, max(0, quantity.start - 24), quantity.start) is not None
-    )
-    if decade and 10 <= first < 100 and first % 10 == 0:
-        quantities.append(Fraction(1900 + first))
-    written = folded[quantity.start : quantity.end]
-    if len(written) == 2 and (
-        pair := regex.search(r"(?<!\d)(\d{2})\d{2}[-/]$", folded[max(0, quantity.start - 6) : quantity.start])
-    ):
-        quantities.append(Fraction(int(pair.group(1)) * 100 + first))
-    if lexicon.language == "th" and 2300 <= first <= 2650:
-        quantities.append(Fraction(first - 543))
-    era = folded[max(0, quantity.start - 2) : quantity.start]
-    if era in _ERAS:
-        quantities.append(Fraction(_ERAS[era] + first))
-    return tuple(quantities)
 
 
 def _name_kind(quantity: Quantity, unit: str | None, readings: tuple[Reading, ...]) -> AmountKind:

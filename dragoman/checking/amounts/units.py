@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["CURRENCIES", "SIGNS", "agree", "classify", "equals_converted"]
+__all__ = ["CURRENCIES", "SIGNS", "SPEEDS", "agree", "are_roundings", "classify", "convert", "equals_converted"]
 
 SIGNS = {
     "%": "%", "‰": "‰", "$": "USD", "€": "EUR", "£": "GBP", "¥": "¥", "₹": "INR", "₽": "RUB", "₺": "TRY", "₩": "KRW",
@@ -13,7 +13,7 @@ SIGNS = {
 }  # fmt: skip
 _CURRENCIES = """
 USD EUR GBP JPY CNY INR RUB KRW TRY BRL THB VND IDR IRR IRT ILS SAR EGP PKR CHF CAD AUD MXN SEK NOK DKK PLN CZK HUF UAH
-ZAR NGN KES TZS BGN RON BDT AED HKD SGD TWD NZD ARS cent penny ¥ 元
+ZAR NGN KES TZS BGN RON BDT AED HKD SGD TWD NZD ARS cent penny kopeck ¥ 元
 """
 CURRENCIES = frozenset(_CURRENCIES.split())
 
@@ -43,10 +43,13 @@ _ALIKE = (
     {"INR", "PKR", "IDR"}, {"clock", "h"}, {"元", "CNY"}, {"元", "JPY"}, {"元", "USD", "HKD", "TWD"},
     {"¥", "JPY", "CNY"}, {"¥", "元"}, {"IRR", "IRT"}, {"mo", "month"},
     {"s", "clock"}, {"century", "y"}, {"decade", "y"},
-    {"km", "km/h"}, {"mi", "mph"}, {"m", "m/s"},
+    {"kilo", "km", "km/h"}, {"mi", "mph"}, {"m", "m/s"},
 )  # fmt: skip
 """Units that one word names: pounds, degrees, kilos, dollars, yuan; a day that is counted and one of a month."""
+SPEEDS = {("km", "h"): "km/h", ("kilo", "h"): "km/h", ("mi", "h"): "mph", ("m", "s"): "m/s"}
+"""What a length in a time is: kilometres an hour."""
 _TOLERANCE = Fraction(3, 100)
+_FINEST = Fraction(1, 10**6)
 
 
 def classify(unit: str | None) -> str | None:
@@ -67,7 +70,7 @@ def agree(first: str | None, second: str | None) -> bool:
     return any(first in alike and second in alike for alike in _ALIKE)
 
 
-def _convert(quantity: Fraction, unit: str | None, other: str | None) -> Fraction | None:
+def convert(quantity: Fraction, unit: str | None, other: str | None) -> Fraction | None:
     """``quantity`` of ``unit`` in the other unit; None where they don't measure the same."""
     if unit is None or other is None:
         return None
@@ -84,7 +87,30 @@ def equals_converted(quantity: Fraction, unit: str | None, other_quantity: Fract
     """Whether both are the same measure but for rounding."""
     if unit == other:
         return False
-    converted = _convert(quantity, unit, other)
-    return converted is not None and abs(converted - other_quantity) <= _TOLERANCE * max(
-        abs(other_quantity), Fraction(1)
-    )
+    converted, rounding = convert(quantity, unit, other), convert(_round(quantity), unit, other)
+    if converted is None or rounding is None:
+        return False
+    if classify(unit) == "temperature":
+        rounding = _round(quantity) * 2
+    least = _TOLERANCE * max(abs(other_quantity), Fraction(1))
+    return abs(converted - other_quantity) <= min(least, rounding + _round(other_quantity))
+
+
+def _round(quantity: Fraction) -> Fraction:
+    """Half of what the last digit counts that is no zero: how much of a quantity may be rounded off."""
+    if not quantity:
+        return Fraction(1, 2)
+    place = Fraction(1)
+    while quantity % (place * 10) == 0:
+        place *= 10
+    while quantity % place and place > _FINEST:
+        place /= 10
+    return place / 2
+
+
+def are_roundings(first: Fraction, second: Fraction) -> bool:
+    """Whether one is the other with fewer digits, or their last digits differ by one."""
+    finer, coarser = sorted((2 * _round(first), 2 * _round(second)))
+    if abs(first - second) <= finer:
+        return True
+    return round(first / coarser) == round(second / coarser)

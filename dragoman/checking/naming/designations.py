@@ -69,11 +69,21 @@ _OTHER_LANGUAGES = frozenset(
     αντιπροεδρος ανωτατο ανατολικος βιβλος βασιλικος γενικος γερουσια διαταγμα διευθυντης διεθνης δυτικος εθνικος
     εκτελεστικος ινστιτουτο κεντρο κρατος λαικος μεγαλος μουσειο νησια νοτιος οικογενεια ομοσπονδιακος παγκοσμιος
     πολεμος πρωτοδικειο συμβουλιο συμφωνια υπηρεσια υπουργειο χριστιανικος
+    akademie allgemeine amt armee autonome behorde bischof botschafter bundesgericht bundesprasident erzbischof
+    europaische foderation furst gemeinschaft generalsekretar gericht gerichtshof graf herzog hochschule hof institut
+    internationale kaiser kaiserin kammer kammergericht katholische kirche kommissar kommission konferenz kongress
+    konig konigin konigliche krieg landgericht minister ministerin ministerium museum nationale oberste oberster
+    parlament partei papst polizei prasident prinz prinzessin rat senat senator sprecher sprecherin tribunal
+    universitat verband verein verfassungsgericht vertrag weltkrieg zentralbank
     """.split()  # noqa: SIM905
 )
 
-_INFLECTED = frozenset({"ru", "uk", "be", "bg", "el"})
+_INFLECTED = frozenset({"ru", "uk", "be", "bg", "el", "de"})
 """Languages of which the words are listed in one form."""
+_ABSTRACT = ("tion", "sion", "ment", "ness", "ship", "hood")
+"""Endings of English words that are no names, as in titles: *The Reformation*, *On Confession*."""
+_LEAST_ABSTRACT = 8
+"""Letters of them."""
 _STEM, _ENDING = 5, 2
 """Letters at least of a stem, and at most of an ending."""
 
@@ -82,7 +92,8 @@ def is_designation(written: str, language: str) -> bool:
     """Whether a word is the name of an office, an institution, a direction and the like."""
     folded = fold_name(written).removesuffix("'s").removesuffix("'")
     if language == "en":
-        return folded in _ENGLISH or folded.removesuffix("s") in _ENGLISH
+        abstract = len(folded) >= _LEAST_ABSTRACT and folded.endswith(_ABSTRACT)
+        return abstract or folded in _ENGLISH or folded.removesuffix("s") in _ENGLISH
     return folded in _OTHER_LANGUAGES or (language in _INFLECTED and _stem(folded) in _stems())
 
 

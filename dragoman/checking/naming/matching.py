@@ -11,7 +11,7 @@ from dragoman.checking.check import Reason
 from dragoman.checking.knowledge import Knowledge, Vectors
 from dragoman.checking.naming.designations import is_designation
 from dragoman.checking.naming.hidden import add_hidden_names
-from dragoman.checking.naming.names import Name, find_names, is_foreign, is_spelt_alike, is_written
+from dragoman.checking.naming.names import CASED, Name, find_names, is_foreign, is_spelt_alike, is_written
 from dragoman.checking.naming.places import find_places, is_placed
 from dragoman.checking.naming.sounds import UNSPACED, measure_sound
 from dragoman.checking.sentence import Pair, Side
@@ -21,18 +21,20 @@ from dragoman.deadline import check_each
 __all__ = ["NameMatching", "NameScore", "WordScore", "score_names", "select_unmatched"]
 
 DOUBTFUL = 0.12
-"""How much less alike a word must be that may be no name."""
+"""How much less alike a word must be that may be no name: a sentence's first one, or a German noun beside another."""
+UNLISTED = 0.06
+"""The same in English beside a language whose names have no capitals, so that English alone shows them.
+
+Common words of English are listed: what is not among them is rather a name.
+"""
 DESIGNATION = 0.15
-"""How much less alike a name must be that consists of designations alone, as *Congress*: it may be called otherwise."""
+"""How much less alike a name must be that consists of designations alone, as *Congress*: it may be called otherwise.
+
+Of several, as *Middle East*, the words in a row say more than each does."""
 FOREIGN_SOUND = 0.85
 """How alike a name in Latin letters must sound that the sentence of another script kept, if it is not written so."""
 ONE_SIDED = 0.06
 """How much less alike it must be where only one of two languages with capitals lacks a name."""
-CASED = frozenset(
-    {"en", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "nb", "nn", "fi", "et", "lv", "lt", "pl", "cs", "sk", "sl"}
-    | {"hr", "hu", "ro", "tr", "az", "id", "ms", "sw", "so", "ca", "gl", "ru", "uk", "bg", "sr", "be", "mk", "el"}
-)
-"""Languages that write names with capitals, and nouns without."""
 MOST_WORDS = 64
 """Of a sentence that names are compared with."""
 PLACE_SOUND = 0.8
@@ -60,6 +62,10 @@ class WordScore:
     """Whether it is of a place whose names are known, and the other side has none of them."""
     designation: bool = False
     """Whether it is an ordinary word with a capital, as the whole name is."""
+    listed: bool = False
+    """Whether it is in English, whose common words are listed, and English alone shows names."""
+    placed: bool = False
+    """Whether it is of a place that the other side names."""
     foreign: bool = False
     """Whether it is in Latin letters on a side that is not, and would be so on the other."""
 
@@ -69,7 +75,7 @@ class WordScore:
             return self.written or self.sound >= max(fit.sound, PLACE_SOUND)
         if self.foreign:
             return self.written or self.sound >= max(fit.sound, FOREIGN_SOUND)
-        less += DOUBTFUL if self.name.doubtful else 0.0
+        less += (UNLISTED if self.listed else DOUBTFUL) if self.name.doubtful else 0.0
         less += DESIGNATION if self.designation else 0.0
         return (
             self.written
@@ -89,18 +95,26 @@ class NameScore:
     """That of the whole name with the nearest words in a row."""
 
     def holds(self, fit: NameFit, less: float = 0.0) -> bool:
-        """Whether the other side has the name, or at least half of its words."""
+        """Whether the other side has the name, or at least half of its words; a place answers for itself alone."""
         if any(word.misplaced and not word.holds(fit, less) for word in self.words):
             return False
-        holding = [word for word in self.words if word.holds(fit, less)]
-        if 2 * len(holding) >= len(self.words) and (any(word.written for word in holding) or self._is_most(holding)):
+        words = self.list_asked()
+        row = len(words) > 1 and all(word.designation for word in words)
+        holding = [word for word in words if word.holds(fit, less - DESIGNATION if row else less)]
+        if 2 * len(holding) >= len(words) and (any(word.written for word in holding) or _are_most(holding, words)):
             return True
         return len(self.words) > 1 and self.cosine >= fit.whole - less
 
-    def _is_most(self, words: Sequence[WordScore]) -> bool:
-        """Whether the words, which are there by their sound or meaning, have enough of the letters."""
-        letters = sum(len(word.name.text) for word in words)
-        return LETTERS * letters >= sum(len(word.name.text) for word in self.words)
+    def list_asked(self) -> list[WordScore]:
+        """The words but for places that are there, if there are others: *Australian Labor* is not *Australian Sky*."""
+        rest = [word for word in self.words if not word.placed]
+        return self.words if all(word.name.noun for word in rest) else rest
+
+
+def _are_most(words: Sequence[WordScore], of: Sequence[WordScore]) -> bool:
+    """Whether the words, which are there by their sound or meaning, have enough of the letters of all."""
+    letters = sum(len(word.name.text) for word in words)
+    return LETTERS * letters >= sum(len(word.name.text) for word in of)
 
 
 class NameMatching:
@@ -149,13 +163,15 @@ def score_names(pairs: Sequence[Pair], knowledge: Knowledge, alike: float = 2.0)
 
 
 def _is_doubtful(name: NameScore, alike: float) -> bool:
-    return 2 * sum(word.written or word.sound >= alike for word in name.words) < len(name.words)
+    words = name.list_asked()
+    return 2 * sum(word.written or word.sound >= alike for word in words) < len(words)
 
 
 def _score_writing(pair: Pair, knowledge: Knowledge) -> list[NameScore]:
     scores = []
-    names = find_names(pair.source, knowledge.common(knowledge.source))
-    for row in _join_names(add_hidden_names(pair.source, names), pair.source.text):
+    common = knowledge.common(knowledge.source)
+    names = add_hidden_names(pair.source, find_names(pair.source, common), common)
+    for row in _join_names(names, pair.source.text):
         words = _score_words(row, pair, knowledge)
         if words:
             scores.append(NameScore(pair.source.text[row[0].start : row[-1].end], words))
@@ -193,9 +209,12 @@ def _score_words(row: Sequence[Name], pair: Pair, knowledge: Knowledge) -> list[
             continue
         written = is_spelt_alike(name, pair) if placed is False else is_written(name, pair, knowledge.forward)
         word = WordScore(name, written or placed is True or has_form)
-        word.misplaced, word.designation, word.foreign = placed is False, designation, foreign and place is None
+        word.listed = pair.source.language == "en" and pair.target.language not in CASED
+        word.misplaced, word.placed = placed is False, placed is True
+        word.designation, word.foreign = designation, foreign and place is None
         if not word.written:
-            word.sound = measure_sound(name.text, pair, knowledge)
+            # a people has no capital in most languages, and what a sentence begins with may be no name
+            word.sound = measure_sound(name.text, pair, knowledge, small=place is not None or name.doubtful)
             word.written = _has_form((name.text,), pair.target, knowledge)
         words.append(word)
     return words

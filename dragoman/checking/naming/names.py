@@ -22,9 +22,11 @@ from dragoman.lexicon.text.function_words import is_function_word
 
 __all__ = [
     "CAPITALISED_NOUNS",
+    "CASED",
     "TITLES",
     "WORD",
     "Name",
+    "begins_sentence",
     "compare_writing",
     "find_names",
     "is_foreign",
@@ -35,15 +37,27 @@ __all__ = [
 MOST_NAMES = 64
 """Of one sentence; a longer list is none of names."""
 CAPITALISED_NOUNS = frozenset({"de", "lb"})
+CASED = frozenset(
+    {"en", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "nb", "nn", "fi", "et", "lv", "lt", "pl", "cs", "sk", "sl"}
+    | {"hr", "hu", "ro", "tr", "az", "id", "ms", "sw", "so", "ca", "gl", "ru", "uk", "bg", "sr", "be", "mk", "el"}
+)
+"""Languages that write names with capitals, and nouns without."""
 _ORDINARY = {"en": ("ing", "ed", "ly", "ness", "ment", "tion"), "de": ("ung", "heit", "keit", "lich")}
 """Endings of words that are no names, by language."""
-TITLES = frozenset({"Mr", "Mrs", "Ms", "Miss", "Sir", "Dr", "Prof"})
+TITLES = frozenset(
+    {"Mr", "Mrs", "Ms", "Miss", "Sir", "Dr", "Prof", "Frau", "Herr", "Herrn", "Präsident", "Präsidentin", "Kanzler"}
+    | {"Kanzlerin", "Bundeskanzler", "Bundeskanzlerin", "Ministerpräsident", "Ministerpräsidentin", "Professorin"}
+    | {"Co", "Corp", "Inc", "Ltd"}
+)
+"""What stands beside the names of persons and of companies."""
 WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}]*(?:['’.][\p{L}\p{M}\p{Nd}]+)*")
 _LATIN_WORD = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{Nd}]*(?:['’.][\p{Latin}\p{M}\p{Nd}]+)*")
 """Of a script without spaces, whose words may follow at once."""
 _BEGINNING = regex.compile(r"(?:(?:^|[.!?…:;\n]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*|[\"“”„«»‘'(\[¿¡])$")
 """What stands before a sentence, or part of one, that may begin with a capital; a quotation that ends is none."""
 _INFLECTED = 0.75
+_SHORT = 3
+"""Letters of a word that its other forms have all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,8 @@ class Name:
     end: int
     doubtful: bool = False
     """Whether its capital may be that of a sentence's first word alone."""
+    noun: bool = False
+    """Whether it may be that of a German noun."""
 
 
 def find_names(side: Side, common: frozenset[str] = frozenset()) -> list[Name]:
@@ -74,11 +90,16 @@ def find_names(side: Side, common: frozenset[str] = frozenset()) -> list[Name]:
             continue
         foreign = script != "Latin" and _main_script(written) == "Latin"
         if foreign or (capitals and _is_capitalised(written, side.language)):
-            begins = _BEGINNING.search(side.text[max(0, match.start() - 8) : match.start()]) is not None
+            begins = begins_sentence(side.text, match.start())
             doubtful = begins and not foreign and not _has_name_after(side, words, place)
             if not (doubtful and _is_common(written, side.language, common)):
                 names.append(Name(written, match.start(), match.end(), doubtful))
     return names if len(names) <= MOST_NAMES else []
+
+
+def begins_sentence(text: str, start: int) -> bool:
+    """Whether a word at ``start`` may have its capital for its place alone."""
+    return _BEGINNING.search(text[max(0, start - 8) : start]) is not None
 
 
 def _is_capitalised(written: str, language: str) -> bool:
@@ -133,8 +154,9 @@ def _is_translated(term: str, target: Side, view: TableView) -> bool:
 
 
 def compare_writing(first: str, second: str) -> float:
-    """How much of the longer of two folded words of one script is the same, for words with one beginning."""
-    if first[:2] != second[:2]:
+    """How much of two folded words of one script is the same, if they begin alike: *Davis* is no *das*."""
+    shorter, longer = sorted((first, second), key=len)
+    if first[:2] != second[:2] or (len(shorter) <= _SHORT and not longer.startswith(shorter)):
         return 0.0
     return SequenceMatcher(None, first, second, autojunk=False).ratio()
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gzip
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import regex
 
+from dragoman.checking.amounts.lexical.lexicon import INFLECTED
 from dragoman.checking.naming.folding import fold_name
 
 __all__ = ["UNSPACED", "find_places", "is_place", "is_placed"]
@@ -25,9 +26,22 @@ _ENDING = 4
 """Letters that a name may have more than the one that is listed: *Spaniards*, *Australians*."""
 _STEM = 4
 """Letters at least by which an inflected name is recognised."""
+_FIRST = 3
+"""Letters by which names of several words are looked up."""
 _LEAST = 2
 """Letters of a word that a name of several words may lack."""
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+_KATAKANA = r"[\p{Katakana}ー]"
+_KATAKANA_NAME = regex.compile(rf"{_KATAKANA}{{2,}}")
+_REST = regex.compile(rf"(?<=^{_KATAKANA}{{2,}})(?:合衆国|(?:民主)?共和国|王国|連邦|国|語|諸?島)(?:\(.*\))?$")
+"""What a name may lack; the Arab spring is none of the Emirates."""
+_WHOLE = 3
+"""Signs of a name of katakana that is a whole run: インドア is not of India, and プロシア not Russia."""
+_LEAST_HELD = {"zh": 2}
+_SHORTEST_HELD = 3
+"""Signs of a name that may be a part of another place's; the shorter ones of Japanese stand for a country in both."""
+_DECLINED = INFLECTED | {"de"}
+"""Languages whose names of several words have other endings in other cases: *der Vereinigten Staaten*."""
 _SHORT = 5
 """Letters of a name of which none may be lacking: a Greek is no Green."""
 _LETTERS = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
@@ -35,7 +49,13 @@ _LATIN = regex.compile(r"^$|\p{Latin}")
 _SEEN = 50
 """Lines by which a script is recognised."""
 _POSSESSIVE = regex.compile("'s?$")
-_ARTICLE = regex.compile("^(?:[وفبكل]?ال|لل)")
+_ARTICLE = regex.compile("^(?:و?[فبكل]?ال|و?لل)")
+_PARTICLE = regex.compile("^[وفبكل](?=.{4})")
+"""What Arabic writes at the beginning of a word without an article: *and*, *in*, *to*."""
+_ADJECTIVE = regex.compile(r"(?<=\p{Cyrillic}{3})(?:ая|яя|ый|ий|ой|ое|ее|ые|ие)$")
+"""The ending of a Russian adjective, which has other ones in other cases: *Новая*, *Новой*, *Новую*."""
+_COUNTRY = regex.compile("(?<=.{4})(?:land|union|isch|i?stan)$")
+"""What a people lacks that its country has: *Russen*, *Sowjets*, *Afghan*."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,8 @@ class _Names:
     places: Sequence[tuple[str, ...]]
     """The names of each place, in the same order in all languages."""
     by_name: Mapping[str, int]
+    rows: Mapping[str, Sequence[tuple[Sequence[str], int]]]
+    """Names of several words by their first :data:`_FIRST` letters, where words have endings."""
     written: frozenset[str]
     """Those of one word with their marks: without them many words of Hindi are names."""
     by_beginning: Mapping[str, Sequence[tuple[str, int]]]
@@ -74,12 +96,15 @@ def _names(language: str) -> _Names | None:
     written = frozenset(name.casefold() for line in lines for name in line.split("|") if name and " " not in name)
     by_name: dict[str, int] = {}
     by_beginning: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    rows: dict[str, list[tuple[Sequence[str], int]]] = defaultdict(list)
     for place, names in enumerate(places):
         for name in names:
             by_name.setdefault(name, place)
             if " " not in name and len(name) >= _STEM:
                 by_beginning[name[:_STEM]].append((name, place))
-    return _Names(places, by_name, written, by_beginning)
+            elif " " in name and language in _DECLINED:
+                rows[name[:_FIRST]].append((name.split(" "), place))
+    return _Names(places, by_name, rows, written, by_beginning)
 
 
 def _is_latin(lines: Sequence[str]) -> bool:
@@ -112,8 +137,14 @@ def is_place(word: str, language: str) -> bool:
 
 
 def _find(name: str, names: _Names) -> int | None:
-    if (place := names.by_name.get(name)) is not None or " " in name:
+    if (place := names.by_name.get(name)) is not None:
         return place
+    if " " in name:
+        if name.endswith("an") and (place := names.by_name.get(name[:-1])) is not None:
+            return place  # North American, South African
+        words = name.split(" ")
+        listed = (row for row in names.rows.get(name[:_FIRST], ()) if len(row[0]) == len(words))
+        return next((place for parts, place in listed if all(map(_is_form, parts, words))), None)
     near = [
         (len(listed), place)
         for listed, place in names.by_beginning.get(name[:_STEM], ())
@@ -129,22 +160,69 @@ def is_placed(place: int, text: str, language: str) -> bool | None:
         return None
     folded = fold_name(text)
     words = _LETTERS.findall(folded)
-    return any(_stands_in(name, folded, words, language) for name in names.places[place])
+    return any(_stands_in(name, place, folded, words, language) for name in names.places[place])
 
 
-def _stands_in(name: str, text: str, words: Sequence[str], language: str) -> bool:
+@lru_cache(maxsize=1024)
+def _list_longer(name: str, place: int, language: str) -> tuple[str, ...]:
+    """Names of other places that hold this one, as Indonesia in katakana holds India; none for a shorter one."""
+    names = _names(language)
+    if names is None or len(name) < _LEAST_HELD.get(language, _SHORTEST_HELD):
+        return ()
+    holding = (other for others in names.places for other in others if name != other and name in other)
+    return tuple(other for other in holding if other not in names.places[place])
+
+
+def _stands_unspaced(name: str, place: int, text: str, language: str) -> bool:
+    """Whether a text without spaces has a name or the short form of it, and not as a part of another place's."""
+    name = _REST.sub("", name)
+    katakana = _KATAKANA_NAME.fullmatch(name) is not None
+    for longer in _list_longer(name, place, language):
+        text = text.replace(longer, " ")
+    if katakana:  # half of a name in katakana is another word: India is no internet
+        return _find_katakana(name).search(text) is not None
+    if _KATAKANA_NAME.match(name):
+        return name in text
+    return name in text or (len(name) > 2 and name[: max(2, (len(name) + 1) // 2)] in text)
+
+
+@lru_cache(maxsize=1024)
+def _find_katakana(name: str) -> regex.Pattern[str]:
+    """A name at the beginning or the end of its run of katakana, as in エールフランス; a short one is the whole run."""
+    begins, ends = rf"(?<!{_KATAKANA}){name}", rf"{name}(?!{_KATAKANA})"
+    return regex.compile(rf"{begins}|{ends}" if len(name) > _WHOLE else rf"(?<!{_KATAKANA}){ends}")
+
+
+def _stands_in(name: str, place: int, text: str, words: Sequence[str], language: str) -> bool:
     if language in UNSPACED:
-        return name in text or (len(name) > 2 and name[: max(2, (len(name) + 1) // 2)] in text)
+        return _stands_unspaced(name, place, text, language)
     parts = [_ARTICLE.sub("", part) for part in _LETTERS.findall(name)]
     if not any(len(part) > _LEAST for part in parts):  # as UK and U.S.
         return regex.search(rf"(?<!\p{{L}}){regex.escape(name)}(?!\p{{L}})", text) is not None
     parts = [part for part in parts if len(part) > _LEAST]
-    return all(any(_is_form(part, _ARTICLE.sub("", word)) for word in words) for part in parts)
+    forms = {form for word in words for form in _list_forms(word, language)}
+    return all(any(_is_form(part, form) or _is_people(part, form) for form in forms) for part in parts)
+
+
+def _list_forms(word: str, language: str) -> Iterator[str]:
+    """A word as it is, and without what Arabic may write at its beginning."""
+    yield _ARTICLE.sub("", word)
+    if language == "ar" and (bare := _PARTICLE.sub("", word)) != word:
+        yield _ARTICLE.sub("", bare)
+
+
+def _is_people(part: str, word: str) -> bool:
+    """Whether a word is the people of a country: *Russen* of *Russland*, *Afghan* of *Afghanistan*."""
+    people = _COUNTRY.sub("", part)
+    return people != part and word.startswith(people) and len(word) <= len(people) + _LEAST
 
 
 def _is_form(part: str, word: str) -> bool:
     """Whether a word is a part of a name with another ending."""
     if len(part) < _STEM:
         return word == part or (len(part) == _STEM - 1 and word.startswith(part) and len(word) <= len(part) + 2)
+    adjective = _ADJECTIVE.sub("", part)
+    if adjective != part and word.startswith(adjective) and len(word) <= len(adjective) + len("ого"):
+        return True
     stem = part[: max(_STEM, round(0.6 * len(part)))]
     return word.startswith(stem) or (len(stem) > _STEM and stem in word)  # as in a compound

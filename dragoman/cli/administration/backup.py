@@ -10,19 +10,17 @@ from typing import IO, Annotated
 import typer
 from rich.console import Console
 
-from dragoman.cli.database import Key, Url
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
+from dragoman.cli.database import Place
+from dragoman.cli.options import spread
 
 _console = Console(stderr=True)
 
 
+@spread
 def backup(
     file: Annotated[Path, typer.Argument(dir_okay=False, help="The file to write.")],
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Write everything to one file as it is in one moment, also while a server works on it."""
     from sqlalchemy import make_url
@@ -35,12 +33,12 @@ def backup(
     from dragoman.store.database import existing_store
 
     with atomic_file(file) as unfinished, _open_private(unfinished) as stream:
-        if url is not None:
-            with connect(url, key) as opened:
+        if place.url is not None:
+            with connect(place.url, place.key) as opened:
                 parts: Iterator[bytes] = opened.send(calls.get_backup())
                 stream.writelines(parts)
         else:
-            settings = load_settings(config, data_dir=data_dir, database_url=database_url)
+            settings = place.load_settings()
             if not settings.store.data_dir.is_dir():
                 raise NotFound(f"there is no data directory {settings.store.data_dir}; --data-dir names another")
             database = make_url(settings.store.url)
@@ -52,24 +50,22 @@ def backup(
     _tell(f"{file}: {file.stat().st_size} bytes")
 
 
+@spread
 def restore(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A file that `dragoman backup` wrote.")],
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Restore a backup into an empty data directory, database or service: whole, or not at all."""
     from dragoman.door import calls
     from dragoman.door.opening import connect
     from dragoman.files.streams import file_parts
 
-    if url is not None:
-        with connect(url, key) as opened:
+    if place.url is not None:
+        with connect(place.url, place.key) as opened:
             rows: dict[str, int] = opened.send(calls.restore_backup(file_parts(file)))
     else:
-        rows = _restore_here(file, config, data_dir, database_url)
+        rows = _restore_here(file, place)
     _tell(
         f"{file}: {rows['collections']} collections, {rows['documents']} documents,"
         f" {rows['table_versions']} versions of tables"
@@ -81,7 +77,7 @@ def _open_private(file: Path) -> IO[bytes]:
     return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 
-def _restore_here(file: Path, config: Path | None, data_dir: Path | None, database_url: str | None) -> dict[str, int]:
+def _restore_here(file: Path, place: Place) -> dict[str, int]:
     from contextlib import closing
 
     from dragoman.files.streams import file_parts
@@ -89,7 +85,7 @@ def _restore_here(file: Path, config: Path | None, data_dir: Path | None, databa
     from dragoman.store.data_dir import DataDirectory
     from dragoman.store.database import existing_store
 
-    settings = load_settings(config, data_dir=data_dir, database_url=database_url)
+    settings = place.load_settings()
     with closing(DataDirectory(settings.store.data_dir)), existing_store(settings.store.url) as store:
         store.claim(settings.server.startup_wait_seconds)
         return restore_backup(store, file_parts(file), settings.store.data_dir)

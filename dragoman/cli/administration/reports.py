@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir
+from dragoman.cli.database import Place
+from dragoman.cli.options import spread
 
 reports = typer.Typer(help="Report what to add next, of the searches that were recorded.", no_args_is_help=True)
 
@@ -24,19 +24,17 @@ AsJson = Annotated[bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Pr
 
 
 @reports.command("vocabulary")
+@spread
 def vocabulary(
     limit: Limit = 20,
     as_json: AsJson = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """List the words of queries that no table translated, the most frequent first."""
     from dragoman.door import calls
 
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         report = opened.send(calls.report("vocabulary", limit))
     rows = [
         (_text(word, "word"), f"{word['source']} to {word['target']}", str(word["searches"]))
@@ -46,19 +44,17 @@ def vocabulary(
 
 
 @reports.command("searches")
+@spread
 def searches(
     limit: Limit = 20,
     as_json: AsJson = False,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """List the queries after which nobody clicked, those first that were made most often so."""
     from dragoman.door import calls
 
-    with database(url, key, config, data_dir, database_url) as opened:
+    with place.open() as opened:
         report = opened.send(calls.report("searches", limit))
     rows = [
         (

@@ -15,8 +15,8 @@ import typer
 from rich.console import Console
 
 from dragoman import deadline
-from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
+from dragoman.cli.database import Place
+from dragoman.cli.options import spread
 
 if TYPE_CHECKING:
     from dragoman.lexicon.dictionaries.packages import DictionaryFiles
@@ -31,6 +31,7 @@ _PART = 1 << 16
 _console = Console(stderr=True)
 
 
+@spread
 def install(
     collection: Annotated[Literal["freedict"], typer.Argument(help="Where the dictionary is from.")],
     pair: Annotated[str, typer.Argument(metavar="PAIR", help="Its languages as FreeDict names them, such as eng-deu.")],
@@ -56,11 +57,8 @@ def install(
     activate: Annotated[
         bool, typer.Option(envvar="DRAGOMAN_ACTIVATE", help="Use this version in searches from now on.")
     ] = True,
-    url: Url = None,
-    key: Key = None,
-    data_dir: DataDir = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigFile = None,
+    *,
+    place: Place,
 ) -> None:
     """Make a table of a dictionary of FreeDict, in a data directory that no server uses, or by a service."""
     from dragoman.door.calls import add_table
@@ -76,8 +74,8 @@ def install(
         try:
             files = open_dictionary(path, stack)
             format = "freedict" if files.index is None else "jsonl"
-            opened = stack.enter_context(database(url, key, config, data_dir, database_url, existing=False))
-            parts = _parts(files, load_settings(config).uploads.decompressed_bytes)
+            opened = stack.enter_context(place.open(existing=False))
+            parts = _parts(files, place.load_settings().uploads.decompressed_bytes)
             options = {"source": source, "target": target, "format": format, "activate": activate}
             done = opened.send(add_table(table, parts, options))
         except DAMAGES as fault:

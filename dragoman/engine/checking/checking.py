@@ -148,7 +148,7 @@ class Checking:
             if in_background():
                 raise
             reason = f"the meaning of translations was not checked, none is better than a draft: {fault}"
-            return work(knowledge), [Degraded.of(STAGE, reason, fault.error_type)]
+            return work(knowledge), [Degraded.of(STAGE, reason, fault.cause)]
 
     def _encode(
         self, encoder: EncoderInfo, texts: Sequence[str], language: str, cancelled: Cancelled | None

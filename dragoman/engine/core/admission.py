@@ -38,6 +38,15 @@ class Limit:
         if taken and taken + more > self.most:
             raise TooManyRequests(f"{taken} {self._taken}; try again in a moment", self.pace.wait(before))
 
+    def check_caller(self, taken: int) -> None:
+        """Check that there is room for one more of a caller who has so many.
+
+        Raises:
+            TooManyRequests: what is left is kept for other callers.
+        """
+        if taken and taken >= self.most - self.most // _KEPT_FOR_OTHERS:
+            raise TooManyRequests(f"{taken} {self._taken} for this caller", self.pace.wait(1))
+
     @contextmanager
     def place(self, caller: Hashable = None) -> Iterator[None]:
         """Take one place for the block, for one of several callers where it is given.
@@ -47,8 +56,7 @@ class Limit:
         """
         with self._lock:
             self.check(self._held.total())
-            if caller is not None and self._held[caller] >= self.most - self.most // _KEPT_FOR_OTHERS:
-                raise TooManyRequests(f"{self._held[caller]} {self._taken} for this caller", self.pace.wait(1))
+            self.check_caller(0 if caller is None else self._held[caller])
             self._held[caller] += 1
         started = time.monotonic()
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 
@@ -67,10 +69,10 @@ def fields_of(answer: Any) -> Any:
         return [content if type(content) in _PLAIN else fields_of(content) for content in answer]
     if kind is dict:
         return {name: fields_of(content) for name, content in answer.items()}
-    if (names := _field_names(kind)) is not None:
+    if (named := _named_fields(kind)) is not None:
         present: dict[str, Any] = {}
-        for name in names:  # no comprehension: an answer has hundreds of parts
-            content = getattr(answer, name)
+        names, contents_of = named
+        for name, content in zip(names, contents_of(answer), strict=True):  # an answer has hundreds of parts
             if type(content) in _PLAIN:
                 present[name] = content
             elif content is not LEFT_OUT:
@@ -83,9 +85,14 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...] | None:
-    """The fields of a dataclass; None for anything else."""
-    return tuple(part.name for part in fields(kind)) if is_dataclass(kind) else None
+def _named_fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
+    """The fields of a dataclass, and what reads all of them at once; None for anything else."""
+    if not is_dataclass(kind):
+        return None
+    names = tuple(part.name for part in fields(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda answer: tuple(getattr(answer, name) for name in names)
 
 
 def as_json(answer: Any) -> bytes:

@@ -22,6 +22,11 @@ class ServiceError(Exception):
     error_type: ClassVar[str] = "internal"
     headers: Mapping[str, str] = {}
 
+    @property
+    def cause(self) -> str:
+        """The kind of error, where what did less for it is counted."""
+        return self.error_type
+
     def body(self, request_id: str) -> dict[str, str]:
         """The one error body, whatever the endpoint."""
         message = str(self)
@@ -152,8 +157,18 @@ class Unavailable(ServiceError):
     headers: Mapping[str, str] = {"Retry-After": "2"}
 
 
+class OutOfTime(Unavailable):
+    """The request's time, or a stage's share of it, is over: to try it once more at once would only take it again."""
+
+    @property
+    def cause(self) -> str:
+        return "late"
+
+
 class NotInstalled(Unavailable):
-    """A required package or model is missing; the message says how to install or name it."""
+    """A required package or model is missing; the message says how to install or name it. Asking again is of no use."""
+
+    headers: Mapping[str, str] = {}
 
 
 class ClientDisconnected(ServiceError):
@@ -231,7 +246,7 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
     if isinstance(fault, UnknownLanguage):
         return InvalidRequest(str(fault))
     if isinstance(fault, DeadlinePassed):
-        return Unavailable("the request took too long; send less in one request, or try again")
+        return OutOfTime("the request took too long; send less in one request, or try again")
     if isinstance(fault, WorkCancelled):
         return ClientDisconnected("the client disconnected")
     if isinstance(fault, MemoryError):

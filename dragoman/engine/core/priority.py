@@ -44,16 +44,23 @@ class Traffic:
         if in_background():
             yield
             return
-        with self._changed:
-            self._live += 1
+        self._count(1)
         try:
             yield
         finally:
-            with self._changed:
-                self._live -= 1
+            self._count(-1)
+
+    def wait_until_idle(self, seconds: float) -> bool:
+        """Wait until no request is in progress, for at most this many seconds; returns whether that is so."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._live, seconds)
+
+    def _count(self, more: int) -> None:
+        with self._changed:
+            self._live += more
+            self._publish(self._live)
+            if not self._live:
                 self._changed.notify_all()
 
-    def wait_until_idle(self, seconds: float) -> None:
-        """Wait until no request is in progress, for at most this many seconds."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._live, seconds)
+    def _publish(self, live: int) -> None:
+        """Tell others how many there are."""

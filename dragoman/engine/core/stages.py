@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dragoman.deadline import DeadlinePassed, check, deadline, remaining
-from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.errors import OutOfTime
 from dragoman.engine.core.priority import in_background
 
 _SHARE = 0.5
@@ -19,7 +19,7 @@ def optional() -> Iterator[None]:
     """Let the block take half of the time that is left; background work, of which nothing is left out, has all of it.
 
     Raises:
-        Unavailable: it took longer.
+        OutOfTime: it took longer.
         DeadlinePassed: the whole request did.
         WorkCancelled: nobody waits for it any more.
     """
@@ -31,4 +31,4 @@ def optional() -> Iterator[None]:
             yield
     except DeadlinePassed as fault:
         check()
-        raise Unavailable("it took too long") from fault
+        raise OutOfTime("it took too long") from fault

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from dragoman.deadline import pause
-from dragoman.engine.core.errors import ClientDisconnected, Unavailable
+from dragoman.engine.core.errors import ClientDisconnected, OutOfTime
 
 _POLL_SECONDS = 0.2
 _RETURN_SECONDS = 10.0
@@ -136,7 +136,7 @@ def turn(turns: Turns, seconds: float, cancelled: Callable[[], bool] | None = No
     """One of ``turns`` for the block; while the thread waits for it, ``seconds`` at most, it leaves its own to others.
 
     Raises:
-        Unavailable: it did not come in time.
+        OutOfTime: it did not come in time.
         ClientDisconnected: ``cancelled()``.
     """
     whose, until = caller(), time.monotonic() + seconds
@@ -147,7 +147,7 @@ def turn(turns: Turns, seconds: float, cancelled: Callable[[], bool] | None = No
                 if cancelled is not None and cancelled():
                     raise ClientDisconnected("the client disconnected")
                 if time.monotonic() >= until:
-                    raise Unavailable("the service has too much to do: the request waited too long for its turn")
+                    raise OutOfTime("the service has too much to do: the request waited too long for its turn")
         yield
     finally:
         turns.withdraw(whose, coming)

@@ -179,8 +179,12 @@ class EmbeddingSource(DocumentSource, Protocol):
             Unavailable: its embeddings are those of another encoder by now.
         """
 
-    def embeddings(self, collection: int, width: int, state_size: int) -> Iterator[list[Embedded]]:
+    def embeddings(
+        self, collection: int, width: int, state_size: int, keys: Sequence[int] | None = None
+    ) -> Iterator[list[Embedded]]:
         """The stored embeddings of unchanged documents, in batches; those made meanwhile may be left out.
+
+        With ``keys`` only those of these documents.
 
         States have ``state_size`` bytes each; with 0 they are left out. Embeddings that lack states then, or are
         damaged, are left out.

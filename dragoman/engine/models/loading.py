@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dragoman.backbone.pretrained.packages import E5_SMALL
-from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.models.encoding import EncoderInfo, SentenceEncoder
 from dragoman.engine.models.generation import ReasonerInfo, describe_reasoner, load_reasoner
@@ -105,7 +105,7 @@ def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, Reran
     from dragoman.ranking.scoring import load_scorer
 
     if not has_reranker(settings):
-        raise Unavailable(f"the reranker needs {ENCODER}: {E5_SMALL.install}; or DRAGOMAN_RERANKER names another one")
+        raise NotInstalled(f"the reranker needs {ENCODER}: {E5_SMALL.install}; or DRAGOMAN_RERANKER names another one")
     precisions = (torch.float32, torch.bfloat16)
     chosen = settings.models.rerank_precision
     dtype = fastest(settings.models.device or "cpu", precisions) if chosen == "auto" else getattr(torch, chosen)

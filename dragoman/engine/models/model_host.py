@@ -75,7 +75,7 @@ class ModelHost:
     """
 
     def __init__(self, settings: Settings, metrics: Metrics, stored_precision: StoredPrecision = lambda: None) -> None:
-        """The encoder computes in the precision of the embeddings that are stored, unless another is much faster."""
+        """The encoder computes in the precision of the embeddings that are stored, where this machine has it."""
         self._stored_precision = stored_precision
         self._settings = settings
         look_in(settings.store.models_dir)

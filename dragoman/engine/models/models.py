@@ -25,7 +25,7 @@ from dragoman.engine.models.translating import TranslatorInfo
 from dragoman.engine.observability.gauges import Worker
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
-from dragoman.ranking.about import name_of
+from dragoman.ranking.about import RerankerAbout, name_of
 
 __all__ = ["NEARLY", "Embed", "Encode", "Host", "Load", "Models", "Queue", "Score"]
 
@@ -116,9 +116,9 @@ class Models:
 
     def reranker_name(self) -> str | None:
         """The name of the reranker, which its files say until it is loaded; None where none can be read."""
-        info: RerankerInfo | None = self.description("reranker")
-        if info is not None:
-            return info.about.name
+        info: RerankerInfo | RerankerAbout | None = self.description("reranker")
+        if info is not None:  # of another process there is no scorer here
+            return info.about.name if isinstance(info, RerankerInfo) else info.name
         return name_of(reranker_place(self._settings)) if has_reranker(self._settings) else None
 
     def reader(self, cancelled: Cancelled | None = None) -> ReaderInfo:
@@ -164,9 +164,13 @@ class Models:
             TooManyRequests: the worker's queue is full.
             Unavailable: the worker hangs, or is closed.
         """
+        return self.begin_encodings([text])[0]
+
+    def begin_encodings(self, texts: Sequence[str]) -> list[Future[EncodedQuery]]:
+        """Start to encode several queries, as :meth:`begin_encoding` does one."""
         if reason := self.stuck(wait_limit(self._settings.worker.worker_seconds)):
             raise Unavailable(reason)
-        return self.worker.submit(Encode(len(text) > SHORT_QUERY), [text])[0]
+        return self.worker.submit(Encode(max(map(len, texts), default=0) > SHORT_QUERY), texts)
 
     def find_answers(self, work: FindAnswers, cancelled: Cancelled | None = None) -> AnswersRead:
         """The best answers in texts.

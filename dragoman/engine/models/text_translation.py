@@ -156,7 +156,7 @@ class Translations:
         except ClientDisconnected:
             raise
         except ServiceError as fault:
-            return translated, [Degraded.of(stage, f"no {noun} was translated: {fault}", fault.error_type)]
+            return translated, [Degraded.of(stage, f"no {noun} was translated: {fault}", fault.cause)]
         degraded: list[Degraded] = []
         underway: dict[int, Underway] = {}
         for language in foreign:
@@ -165,9 +165,7 @@ class Translations:
                 info.check(language, target)
                 begun = self.begin([snippets[place][1] for place in places], language, target)
             except ServiceError as fault:
-                degraded.append(
-                    Degraded.of(stage, _untranslated_reason(noun, language, target, fault), fault.error_type)
-                )
+                degraded.append(Degraded.of(stage, _untranslated_reason(noun, language, target, fault), fault.cause))
                 continue
             underway.update(zip(places, begun, strict=True))
         try:

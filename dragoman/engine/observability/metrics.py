@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from dragoman.engine.observability.logs import known_method
 
@@ -19,6 +22,20 @@ _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _COSTS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 
 _OF_WORKERS = ("dragoman_batch_", "dragoman_worker_", "dragoman_stage_seconds")
+_OF_SEARCHES = tuple(
+    f"dragoman_{name}"
+    for name in (
+        "requests",
+        "request_seconds",
+        "stage_seconds",
+        "degraded",
+        "query_words",
+        "oov_words",
+        "reranks",
+        "forwarded_searches",
+    )
+)
+"""What search processes count; what they forward is counted where it is answered."""
 _REFUSALS = ("missing", "malformed", "unknown", "revoked", "expired", "scope", "site")
 
 
@@ -41,6 +58,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._joined: Callable[[], str] = str
+        self._processes: Path | None = None
         ProcessCollector(registry=self.registry)
         self._requests = self._counter("requests", "Requests answered.", "method", "route", "status")
         self._latency = self._histogram("request_seconds", "Time to answer a request.", _SECONDS, "method", "route")
@@ -55,6 +73,9 @@ class Metrics:
         self._documents = self._counter("documents", "Documents stored, deleted or rejected.", "outcome")
         self._degraded = self._counter(
             "degraded", "Stages of searches that did less than requested.", "stage", "reason"
+        )
+        self._forwarded = self._counter(
+            "forwarded_searches", "Searches that search processes left to the service's own, by reason.", "reason"
         )
         self._query_words = self._counter("query_words", "Words and phrases of queries to translate.", "language")
         self._oov = self._counter("oov_words", "Words and phrases to translate that no active table has.", "language")
@@ -109,6 +130,10 @@ class Metrics:
         for stage in stages:
             self._degraded.labels(stage.stage, stage.cause).inc()
 
+    def forwarded_search(self, reason: str) -> None:
+        """Record a search that another process answers; ``reason`` is a constant of this program."""
+        self._forwarded.labels(reason).inc()
+
     def query(self, language: str, words: int, oov: int) -> None:
         """Record how many words of a query had to be translated, and how many of them no table has."""
         self._query_words.labels(language).inc(words)
@@ -141,15 +166,40 @@ class Metrics:
         """Show what a worker process exposes of its batches, queues and stages among these, as of a thread."""
         self._joined = expose
 
+    def join_processes(self, folder: Path) -> None:
+        """Add what search processes count, in files of this folder, also those that have ended."""
+        self._processes = folder
+
     def expose(self) -> bytes:
         """All of them, for Prometheus."""
         families = {family.name: family for family in self.registry.collect()}
+        if self._processes is not None:
+            for family in _read_counts(self._processes):
+                if family.name in families and family.name.startswith(_OF_SEARCHES):
+                    families[family.name].samples = _add(families[family.name].samples, family.samples)
         for family in text_string_to_metric_families(self._joined()):
             if family.name.startswith(_OF_WORKERS):
                 families.setdefault(family.name, family)
                 if families[family.name] is not family:
                     families[family.name].samples += family.samples
         return generate_latest(_Collected(families.values()))
+
+
+def _read_counts(folder: Path) -> Iterable[Metric]:
+    """What is in the files of a folder, of all processes together."""
+    collector: Any = MultiProcessCollector
+    families: Iterable[Metric] = collector(CollectorRegistry(), str(folder)).collect()
+    return families
+
+
+def _add(samples: Iterable[Sample], more: Iterable[Sample]) -> list[Sample]:
+    """The sums of samples of one name and labels."""
+    sums = {(sample.name, frozenset(sample.labels.items())): sample for sample in samples}
+    for sample in more:
+        key = sample.name, frozenset(sample.labels.items())
+        before = sums.get(key)
+        sums[key] = sample if before is None else before._replace(value=before.value + sample.value)
+    return list(sums.values())
 
 
 class _Collected(CollectorRegistry):

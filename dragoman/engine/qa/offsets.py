@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.engine.qa.response import AnswerDocument, Evidence, QaAnswer, QaResponse, StatementResponse
+from dragoman.engine.qa.response import Evidence, QaAnswer, QaResponse, StatementResponse
 from dragoman.engine.qa.texts import SourceText
 from dragoman.lexicon.text.offsets import Utf16
 
 
 def count_in_utf16(response: QaResponse | StatementResponse, texts: Sequence[SourceText]) -> None:
     """Count the places in the texts that were read in code units; once, when the response is complete."""
+    counting = _Counting(texts)
     if isinstance(response, StatementResponse):
         if response.evidence:
-            _count(response.evidence, texts)
+            counting.count(response.evidence)
         return
     for answer in response.answers:
-        answer.sentence_start = _count(answer, texts).of(answer.sentence_start)
+        answer.sentence_start = counting.count(answer).of(answer.sentence_start)
         if answer.translation:
             Utf16(answer.sentence).count(sentence.source for sentence in answer.translation.sentences)
 
 
-def _count(part: QaAnswer | Evidence, texts: Sequence[SourceText]) -> Utf16:
-    """Count where a part of a text and its glosses are; returns what counts in that text."""
-    in_text = Utf16(_text_of(part.document or None, texts))
-    in_text.count([part, *(part.gloss or ())])
-    return in_text
+class _Counting:
+    """Counts in texts, each of which is read once, however many answers are in it."""
 
+    def __init__(self, texts: Sequence[SourceText]) -> None:
+        self._texts = texts
+        self._read: dict[int, Utf16] = {}
 
-def _text_of(document: AnswerDocument | None, texts: Sequence[SourceText]) -> str:
-    """The text that was read of a document, or the one context."""
-    return next(text.text for text in texts if text.document is document)
+    def count(self, part: QaAnswer | Evidence) -> Utf16:
+        """Count where a part of a text and its glosses are; returns what counts in that text."""
+        document = part.document or None
+        place = next(place for place, text in enumerate(self._texts) if text.document is document)
+        if place not in self._read:
+            self._read[place] = Utf16(self._texts[place].text)
+        self._read[place].count([part, *(part.gloss or ())])
+        return self._read[place]

@@ -244,7 +244,7 @@ class QuestionAnswering:
         return add_translations(answers, language, self._translations, snapshot, glosses, cancelled)
 
     def _note_failure(self, response: Response, fault: ServiceError) -> None:
-        degraded = Degraded.of(STAGE, f"no passage was read: {fault}", fault.error_type)
+        degraded = Degraded.of(STAGE, f"no passage was read: {fault}", fault.cause)
         self._metrics.count_degraded([degraded])
         response.degraded.append(degraded)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from dragoman.deadline import check_each
 from dragoman.lexicon.text.tokens import Analysis, Token
 
-_KEPT = 250_000
-"""Characters of the texts whose words are kept: about 15 MB."""
+_KEPT = 400_000
+"""Characters of the texts whose words are kept: about 24 MB."""
 
 Places = Mapping[str, Sequence[int]]
 """The places of the words of a text that have a term, in order, by the term."""

@@ -93,4 +93,4 @@ class Sounds:
         if self._late is None:
             return []
         reason = f"{len(self._left)} words were not matched by sound with words in {self._language}: {self._late}"
-        return [Degraded.of(STAGE, reason, self._late.error_type)]
+        return [Degraded.of(STAGE, reason, self._late.cause)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 from dragoman.deadline import check_each
 from dragoman.engine.query.analysed_text import AnalysedText
@@ -16,6 +17,7 @@ from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.engine.tables.views import PivotView, View
 from dragoman.indexes.analysis.languages import PLACED, analyser, has_words_among_terms
 from dragoman.indexes.bm25 import BM25
+from dragoman.lexicon.collisions import Terms
 from dragoman.lexicon.query import (
     LEAST_PROBABILITY,
     Alternative,
@@ -26,6 +28,7 @@ from dragoman.lexicon.query import (
     monolingual,
     psq,
 )
+from dragoman.lexicon.table.table import Lookup
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, fold, is_elided
 
@@ -43,6 +46,10 @@ _ABBREVIATION = 4
 _ABBREVIATED = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{1,{_ABBREVIATION - 1}}}\Z")
 _OPENING = ('"', "“", "„", "«", "‘", "'", "「", "『")
 _CLOSING = re.compile("[\"”“»’'」』](?!\\w)")
+
+_CACHED_WORDS = 20_000
+_SEVERAL: WeakKeyDictionary[Lookup, dict[tuple[str, str], tuple[Terms, ...]]] = WeakKeyDictionary()
+"""For each table the index terms of the words of which several match a word of recent queries."""
 
 Sounds = Callable[[str], Sequence[tuple[str, float]]]
 
@@ -149,8 +156,9 @@ def bridge_to(
     holds: Callable[[str], bool] = lambda term: True,
 ) -> Bridge:
     """How words of a query match documents in ``target`` without a table, and how these have their terms."""
+    same = partial(identical, analysis, target)
     return Bridge(
-        partial(identical, analysis, target),
+        same,
         sounds,
         holds,
         getattr(analysis(target), "sequences", lambda term: ()),
@@ -161,7 +169,32 @@ def bridge_to(
         target in PLACED,
         analyser(target).syllables,
         target,
+        several=partial(_several, view, analysis(target), same),
     )
+
+
+def _several(
+    view: View | PivotView | None, analysis: Analysis, same: Callable[[str], str], token: Token
+) -> tuple[Terms, ...]:
+    """The index terms of those words that tables have for one of a query, or of itself, of which several match it."""
+    if view is None:
+        return ()
+    cache = _SEVERAL.setdefault(view.surface, {})
+    key = (token.word, token.term)
+    words = cache.get(key)
+    if words is None:
+        if len(cache) >= _CACHED_WORDS:
+            cache.clear()
+        entries = view.analysed.translations(token.term, least_backward=LEAST_PROBABILITY)
+        matching = {same(token.word), *(word for entry in entries for word in entry.term.split(" "))}
+        written = {token.word: None}
+        for term in dict.fromkeys(key):
+            entries = view.surface.translations(term, least_backward=LEAST_PROBABILITY)
+            written |= dict.fromkeys(entry.term for entry in entries if " " not in entry.term)
+        tokens = [document_word for word in written for document_word in analysis.tokens(word)]
+        terms = dict.fromkeys((word.term, *word.further) for word in tokens)
+        words = cache[key] = tuple(word for word in terms if sum(term in matching for term in word) > 1)
+    return words
 
 
 def _glossary_words(view: View | PivotView | None, word: str) -> list[str]:

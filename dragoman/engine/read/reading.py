@@ -226,7 +226,7 @@ class Reading:
                 )
                 response.sentences = share.fit(spans, sentence_bytes)
         except Unavailable as fault:
-            response.degraded.append(Degraded.of("sentences", f"there are none: {fault}", fault.error_type))
+            response.degraded.append(Degraded.of("sentences", f"there are none: {fault}", fault.cause))
         response.truncated += share.messages()
 
     def _add_words(
@@ -257,7 +257,7 @@ class Reading:
         except Unavailable as fault:
             lists = [name for name, there in (("highlights", evidence), ("gloss", glosses)) if there is not None]
             reason = f"{' and '.join(lists)} end at about {reached}: {fault}"
-            response.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+            response.degraded.append(Degraded.of(STAGE, reason, fault.cause))
         response.highlights.sort(key=lambda highlight: (highlight.field == "text", highlight.start))
         response.truncated += [*matches.messages(), *words.messages()]
 

@@ -20,7 +20,8 @@ from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.filtering import ask_index
 from dragoman.engine.indexing.lucene.indexes import Indexes
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.query_encoding import QueryEncoding
+from dragoman.engine.models.query_encoding import QueryEncoding, describe_left_out
+from dragoman.engine.models.queue.ahead import QueryAhead
 from dragoman.engine.search.candidates import (
     NO_MEANINGS,
     NO_WORDS,
@@ -79,6 +80,10 @@ class DenseStage:
             coverage is not None and coverage.missing == coverage.failed for coverage in coverages
         )
 
+    def query_ahead(self, text: str) -> QueryAhead:
+        """The query of a search that has no turn yet, to be encoded before that."""
+        return QueryAhead(text, self._queries.begin_all)
+
     @contextmanager
     def encoding_ahead(self, retrieval: Retrieval) -> Iterator[None]:
         """In the block the query is encoded beside other work for it; what :meth:`rank` did not take is dropped."""
@@ -89,13 +94,13 @@ class DenseStage:
             if retrieval.encoding is not None:
                 retrieval.encoding.cancel()
 
-    def rank(self, retrieval: Retrieval, k: int) -> int:
-        """Rank the ``k`` best documents of all collections; returns how many are ranked.
+    def rank(self, retrieval: Retrieval, k: int, depth: int) -> int:
+        """Rank the ``k`` best documents of all collections; returns how many are there, of the ``depth`` best.
 
         Raises:
             ServiceError: as :meth:`find`.
         """
-        candidates = Candidates.join(retrieval, NO_WORDS, meanings := self.find(retrieval, k), k)
+        candidates = Candidates.join(retrieval, NO_WORDS, meanings := self.find(retrieval, depth), depth)
         scores = np.empty(len(candidates.keys))
         scores[np.searchsorted(candidates.keys, meanings.keys)] = meanings.similarities
         retrieval.documents = candidates.best(retrieval, scores, k)
@@ -138,12 +143,14 @@ class DenseStage:
                 if isinstance(fault, Unavailable) and collection.key in retrieval.filters:
                     unfiltered.append(fault)
                 reason = f"collection '{collection.name}' was not searched: {fault}"
-                degraded.append(Degraded.of(STAGE, reason, fault.error_type, collection.name, 1.0))
+                degraded.append(Degraded.of(STAGE, reason, fault.cause, collection.name, 1.0))
         if unfiltered and len(unfiltered) == len(retrieval.collections):
             raise unfiltered[0]
         _check_embedded(coverage.values())
         retrieval.degraded += degraded
         retrieval.encoded = query
+        if (left_out := describe_left_out(retrieval.query.text)) is not None:
+            retrieval.truncated.append(f"{STAGE}: {left_out}")
         products = encoder.means.products(query.vector, retrieval.languages)
         retrieval.background = {
             language: products.get(language, encoder.unrelated_cosine) for language in retrieval.languages
@@ -167,6 +174,8 @@ class DenseStage:
         others = words.keys[collections[words.rankings] == collection.key]
         accepted = self._find_accepted(retrieval, collection)
         hits = embeddings.search(vector, fetched, collection.generation, others, accepted)
+        if (subwords := embeddings.mean_subwords) is not None:
+            retrieval.mean_subwords[collection.key] = subwords
         retrieval.exhausted = retrieval.exhausted and len(hits.best.keys) < fetched
         return hits
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache, partial
+from operator import attrgetter
 from typing import TypeVar
 
 import numpy as np
@@ -105,8 +106,10 @@ class FirstStage:
             ranking = rankings[index]
             retrieval.documents.append(document_of_words(ranking, key, score, share, rank))
 
-    def find(self, retrieval: Retrieval, method: str, k: int) -> WordRanking:
+    def find(self, retrieval: Retrieval, method: str, k: int, linked: bool = False) -> WordRanking:
         """The ``k`` best documents of all collections, and their rankings in ``retrieval``.
+
+        ``linked``: what :meth:`link` says of all of them may come with them, as they are few.
 
         Raises:
             Unavailable: there are collections, but none can be searched now. In background work also: a required
@@ -116,7 +119,7 @@ class FirstStage:
             translations = self._translations(retrieval, method)
         degraded = without_tables(retrieval.query.language, translations.values(), retrieval.snapshot)
         with retrieval.stage(STAGE):
-            scored = self._rank_collections(retrieval, translations, k, degraded)
+            scored = self._rank_collections(retrieval, translations, k, linked, degraded)
             sources, inside, shares = merge_by_share(
                 [(ranking.collection.key, *best[:2], best.attainable) for ranking, best in scored], k
             )
@@ -137,8 +140,15 @@ class FirstStage:
         Raises:
             Unavailable: in background work, an index is not ready.
         """
-        rankings = range(len(retrieval.collection_rankings))
-        return self._compare(retrieval, [(index, words.keys[words.rankings == index]) for index in rankings])
+        counts = np.bincount(words.rankings, minlength=len(retrieval.collection_rankings)).tolist()
+        links: list[WordMatches] = []
+        others: list[tuple[int, Keys]] = []
+        for index, (ranking, count) in enumerate(zip(retrieval.collection_rankings, counts, strict=True)):
+            if ranking.linked is not None and len(ranking.linked[0]) == count:  # none of its documents was left out
+                links.append(WordMatches(index, *ranking.linked))
+            else:
+                others.append((index, words.keys[words.rankings == index]))
+        return sorted(links + self._compare(retrieval, others), key=attrgetter("ranking"))
 
     def match(self, retrieval: Retrieval, candidates: Candidates) -> list[WordMatches]:
         """How the words of the query match the candidates that BM25 did not rank, as :meth:`link`."""
@@ -178,6 +188,8 @@ class FirstStage:
 
     def _compare(self, retrieval: Retrieval, keys_of_rankings: Sequence[tuple[int, Keys]]) -> list[WordMatches]:
         asked = [(index, keys) for index, keys in keys_of_rankings if len(keys)]
+        if not asked:
+            return []
         rankings = [retrieval.collection_rankings[index] for index, _ in asked]
         answers, faults = self._ask(
             [(ranking.collection, ranking.query) for ranking in rankings],
@@ -264,7 +276,12 @@ class FirstStage:
         return any(term and self._holds(retrieval.collections, other, term) for other, term in terms)
 
     def _rank_collections(
-        self, retrieval: Retrieval, translations: Mapping[str, Translated], k: int, degraded: list[Degraded]
+        self,
+        retrieval: Retrieval,
+        translations: Mapping[str, Translated],
+        k: int,
+        linked: bool,
+        degraded: list[Degraded],
     ) -> list[tuple[CollectionRanking, Scored]]:
         """The rankings that have hits, by collection and language."""
         asked = [(info, translations[language]) for info in retrieval.collections for language in info.languages]
@@ -275,13 +292,19 @@ class FirstStage:
             )
             for info, translated in asked
         ]
-        answers, faults = self._ask(queries, lambda questions, _: score_each(questions, k))
+        answers, faults = self._ask(queries, lambda questions, _: score_each(questions, k, linked))
         rankings: list[tuple[CollectionRanking, Scored]] = []
         for place, ((info, translated), (_, query)) in enumerate(zip(asked, queries, strict=True)):
             if (answer := answers.get(place)) is not None and len(answer.keys):
-                statistics = answer.statistics(query.terms)
                 ranking = CollectionRanking(
-                    info, translated, query, answer.attainable, statistics, answer.numbers, answer.matching
+                    info,
+                    translated,
+                    query,
+                    answer.attainable,
+                    answer.statistics(query.terms),
+                    answer.numbers,
+                    answer.matching,
+                    None if answer.parts is None else (answer.keys, answer.parts),
                 )
                 rankings.append((ranking, answer))
         unsearched: dict[int, Sequence[Unsearched]] = {
@@ -385,4 +408,4 @@ def _degradation(collection: str, effect: str, fault: Exception) -> Degraded:
     if in_background() and not isinstance(fault, NotFound):
         raise fault
     error = _error(fault)
-    return Degraded.of(STAGE, f"{effect}: {error}", error.error_type, collection, 1.0)
+    return Degraded.of(STAGE, f"{effect}: {error}", error.cause, collection, 1.0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dragoman.deadline import check_each
 from dragoman.engine.models.encoding import EncodedQuery
-from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore, place_of
+from dragoman.engine.search.ranked import CollectionRanking, RankedDocument, Retrieval, StageScore
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, inside, matches
 
 DEPTH = 50
@@ -40,8 +40,8 @@ def reorder(retrieval: Retrieval, similarities: NDArray[np.float32], weight: flo
         for earlier in (document.bm25, document.dense):
             if earlier is not None and earlier.weight is not None:
                 earlier.weight *= share
-    head.sort(key=lambda document: (-document.score, place_of(document)))
-    retrieval.documents = [*head, *tail]
+    keys, collections = np.array([(document.key, document.collection.key) for document in head]).T
+    retrieval.documents = [*(head[place] for place in np.lexsort((keys, collections, -scores)).tolist()), *tail]
     least, limit = float(match.min()), float(scores.min())
     for document in tail:
         document.score = min(limit, (document.score + weight * least) / (1 + weight))
@@ -88,6 +88,8 @@ def _values(ranking: CollectionRanking) -> NDArray[np.float64]:
     """What a link of each group counts (groups,)."""
     view = ranking.translated.view
     glossaries = view.glossaries if view is not None else frozenset()
+    if not glossaries:
+        return np.full(len(ranking.translated.query.groups), LINKED)
     return np.array(
         [
             GLOSSARY if any(alternative.origin in glossaries for alternative in group.alternatives) else LINKED

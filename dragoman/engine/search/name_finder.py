@@ -56,7 +56,7 @@ class NameFinder:
             if in_background():
                 raise
             reason = f"names in the query were translated as other words: {fault}"
-            retrieval.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+            retrieval.degraded.append(Degraded.of(STAGE, reason, fault.cause))
             return
         retrieval.names = [
             QueryName(tag.start, tag.end, tag.label == PERSON) for tag in tags if tag.score >= LEAST_SCORE

@@ -28,6 +28,7 @@ from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.response import FacetCount, Found, Hit, RerankUsed, Total
 from dragoman.engine.search.room import Room
 from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.indexes.bm25 import Parts
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.indexes.explanation import Statistics
@@ -62,6 +63,8 @@ class CollectionRanking:
     """The same as an index takes them."""
     matching: int
     """All documents that it matches and its filter leaves."""
+    linked: tuple[NDArray[np.int64], Parts] | None = None
+    """The keys of its documents, and their scores for each group of the query, where these came with the ranking."""
 
 
 @dataclass(slots=True)
@@ -166,6 +169,8 @@ class Retrieval:
     """The query as the encoder has it, if dense search ran."""
     background: Mapping[str, float] = field(default_factory=dict)
     """By language, the inner product of the encoded query with passages that have nothing to do with it."""
+    mean_subwords: dict[int, float] = field(default_factory=dict)
+    """By the key of a collection, the mean number of its documents' subwords, where that is known."""
     codec: StateCodec | None = None
     """How the states of documents' subwords are coded; None if they are not compared with the query's: a collection
     does not keep them."""
@@ -267,4 +272,4 @@ def note_unsearched(
     if in_background():
         raise Unavailable(reason)
     if all(other.reason != reason for other in degraded):
-        degraded.append(Degraded.of(stage, reason, error.error_type, collection.name, share))
+        degraded.append(Degraded.of(stage, reason, error.cause, collection.name, share))

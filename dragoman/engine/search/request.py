@@ -83,3 +83,5 @@ class SearchQuery:
     snippets: SnippetOptions = SnippetOptions()
     offsets: Unit = "codepoint"
     """What the offsets of hits are counted in."""
+    min_generation: Mapping[str, int] | None = None
+    """The generation that is seen at least, by the names of collections."""

@@ -200,4 +200,4 @@ def _reorder(retrieval: Retrieval, chosen: Sequence[RankedDocument], scores: Sco
 
 
 def _degradation(fault: ServiceError) -> Degraded:
-    return Degraded.of(STAGE, f"hits are in first-stage order: {fault}", fault.error_type)
+    return Degraded.of(STAGE, f"hits are in first-stage order: {fault}", fault.cause)

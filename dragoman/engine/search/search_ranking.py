@@ -65,9 +65,9 @@ class SearchRanking:
             with self._dense.encoding_ahead(retrieval):
                 self._hybrid(retrieval, k)
         elif method == "dense":
-            with retrieval.stage("dense"):
+            with retrieval.stage("dense"), self._dense.encoding_ahead(retrieval):
                 few = self._dense.count(retrieval) <= MOST_RANKED
-                ranked = self._dense.rank(retrieval, MOST_RANKED if few else k)
+                ranked = self._dense.rank(retrieval, k, MOST_RANKED if few else k)
                 retrieval.total = _total(ranked, retrieval)
             retrieval.seconds[BM25_STAGE] = retrieval.seconds["dense"]
         else:
@@ -83,7 +83,7 @@ class SearchRanking:
             self._first_stage.find(retrieval, "psq", 1)
         except Unavailable as fault:
             reason = f"no word of the query was looked for: {fault}"
-            retrieval.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
+            retrieval.degraded.append(Degraded.of(BM25_STAGE, reason, fault.cause))
         if retrieval.request.method != "hybrid":
             return
         try:
@@ -102,8 +102,9 @@ class SearchRanking:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
         further = DEPTH_A_LANGUAGE * max(0, len(retrieval.languages) - 1)
         fused = min(FUSION_DEPTH + further, MOST_FUSED)
-        depth = fused if k <= fused and self._dense.count(retrieval) > MOST_RANKED else MOST_RANKED
-        words, links, meanings = self._both_rankings(retrieval, depth)
+        few = self._dense.count(retrieval) <= MOST_RANKED
+        depth = fused if k <= fused and not few else MOST_RANKED
+        words, links, meanings = self._both_rankings(retrieval, depth, few)
         with retrieval.stage(BM25_STAGE):
             candidates = Candidates.join(retrieval, words, meanings, depth)
             candidates.add_words(retrieval, links)
@@ -120,13 +121,15 @@ class SearchRanking:
         if self._late_weight and retrieval.codec is not None:
             self._reorder(retrieval)
 
-    def _both_rankings(self, retrieval: Retrieval, depth: int) -> tuple[WordRanking, list[WordMatches], MeaningRanking]:
+    def _both_rankings(
+        self, retrieval: Retrieval, depth: int, few: bool
+    ) -> tuple[WordRanking, list[WordMatches], MeaningRanking]:
         """Both rankings, and what links the words of the first one; that is found while the query is encoded."""
         unmatched: ServiceError | None = None
         words, meanings = NO_WORDS, NO_MEANINGS
         links: list[WordMatches] = []
         try:
-            words = self._first_stage.find(retrieval, "psq", depth)
+            words = self._first_stage.find(retrieval, "psq", depth, linked=few)
             with retrieval.stage(BM25_STAGE):
                 links = self._first_stage.link(retrieval, words)
         except Unavailable as fault:
@@ -135,7 +138,7 @@ class SearchRanking:
             unmatched = fault
             retrieval.ranked_by = "dense"
             reason = f"hits are ranked by dense search alone: {fault}"
-            retrieval.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
+            retrieval.degraded.append(Degraded.of(BM25_STAGE, reason, fault.cause))
         try:
             with retrieval.stage("dense"), optional():
                 meanings = self._dense.find(retrieval, depth, words)
@@ -164,7 +167,7 @@ class SearchRanking:
                 raise
             error = classify(fault) or ServiceError("the passages cannot be looked up")
             reason = f"hits do not show what is near to the query: {error}"
-            retrieval.degraded.append(Degraded.of(STAGE, reason, error.error_type))
+            retrieval.degraded.append(Degraded.of(STAGE, reason, error.cause))
 
     def _reorder(self, retrieval: Retrieval) -> None:
         """Late interaction, if there is time for it."""
@@ -175,7 +178,7 @@ class SearchRanking:
                     reorder(retrieval, similarities, self._late_weight)
         except Unavailable as fault:
             reason = f"hits are in the order of their fused scores: {fault}"
-            retrieval.degraded.append(Degraded.of("late", reason, fault.error_type))
+            retrieval.degraded.append(Degraded.of("late", reason, fault.cause))
 
 
 def _total(candidates: int, retrieval: Retrieval) -> Total:
@@ -186,7 +189,7 @@ def _total(candidates: int, retrieval: Retrieval) -> Total:
 
 def _without_dense(fault: Exception, effect: str = "hits are ranked by BM25 alone") -> Degraded:
     if isinstance(fault, ServiceError):
-        reason, cause = str(fault), fault.error_type
+        reason, cause = str(fault), fault.cause
     else:
         logger.error("dense search failed", exc_info=fault)
         reason, cause = "the encoder failed", ServiceError.error_type

@@ -23,7 +23,7 @@ class ModelsSettings(Group):
     encoder_precision: Literal["auto", "float32", "bfloat16", "int8"] = Field(
         default="auto",
         description="Number format of the sentence encoder, in search by meaning and in the reranker late. auto: that"
-        " of the embeddings that are stored, or, where it is much slower here or there are none, the fastest; scores of"
+        " of the embeddings that are stored, or, where there are none or the processor lacks it, the fastest; scores of"
         " two formats differ by about a hundredth, so name one where processes must agree.",
     )
     reranker: str | None = Field(

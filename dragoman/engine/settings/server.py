@@ -53,6 +53,12 @@ class ServerSettings(Group):
         description="Path under which a proxy serves this service, such as /dragoman, whether it strips it or not.",
     )
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
+    processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Processes that answer searches, this one and others beside it; about one for each two cores.",
+    )
     startup_wait_seconds: float = Field(
         default=10.0, ge=0, description="How long startup waits for the database to be free, and then for the indexes."
     )
@@ -65,8 +71,8 @@ class ServerSettings(Group):
     connections: int | None = Field(
         default=None,
         gt=0,
-        description="Most connections; default: half of the files that the process may open, at most 4096. Above it"
-        " those that wait without a request are closed, then new ones get 503.",
+        description="Most connections of each process; default: half of the files that the process may open, at most"
+        " 4096. Above it those that wait without a request are closed, then new ones get 503.",
     )
     request_head_seconds: float = Field(
         default=10.0, gt=0, description="Request-header timeout, after which the connection is closed."

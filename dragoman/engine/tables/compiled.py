@@ -100,7 +100,7 @@ class CompiledTables:
             raise
 
     def _view(self, folder: Path, pair: Pair, members: Sequence[ActiveVersion]) -> View:
-        surface_path, analysed_path = _paths(folder, self.key(pair, members))
+        surface_path, analysed_path = view_paths(folder, self.key(pair, members))
         what = describe_versions(members)
         surface = _open_intact(Table.open, surface_path, what)
         if surface is None:
@@ -145,7 +145,7 @@ class CompiledTables:
     def remove_selected(self, key: str) -> None:
         """Delete the files of one view that a request chose."""
         try:
-            for path in _paths(self._selected, key):
+            for path in view_paths(self._selected, key):
                 path.unlink(missing_ok=True)
         except OSError as fault:
             _warn_of_leftovers(fault)
@@ -206,7 +206,8 @@ def _save(table: Table, path: Path) -> Table:
     return Table.open(path)
 
 
-def _paths(folder: Path, key: str) -> tuple[Path, Path]:
+def view_paths(folder: Path, key: str) -> tuple[Path, Path]:
+    """The files of a view: of its words, and of its index terms."""
     surface, analysed = (folder / f"{key}-{name}.safetensors" for name in ("surface", "analysed"))
     return surface, analysed
 

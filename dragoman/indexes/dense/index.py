@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.indexes.dense.nearest import NONE, BestPassages, Keys, Nearest, Passages, Vectors, inner_products
 from dragoman.indexes.dense.parts import PassageRows, Sentences
 from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.installation import needed_for
 from dragoman.lexicon.text.passages import Span
 
-__all__ = ["DenseHit", "DenseIndex", "Embedded", "Nearest", "StateCodes"]
+__all__ = ["NONE", "DenseHit", "DenseIndex", "Embedded", "Nearest", "StateCodes"]
 
 _SPARE_SLOTS = 1024
 _MIN_FETCHED = 64
@@ -33,9 +34,7 @@ _COMPARED_PASSAGES = 2
 _COMPARED_SUBWORDS = 200
 """The second one is compared only if the two have at most so many."""
 
-Vectors = NDArray[np.float32]
-Keys = NDArray[np.int64]
-_NO_KEYS: Keys = np.zeros(0, np.int64)
+_NO_KEYS = NONE.keys
 
 
 class Embedded(NamedTuple):
@@ -69,21 +68,6 @@ class DenseHit(NamedTuple):
     start: int
     end: int
     sentence: Span
-
-
-class Nearest(NamedTuple):
-    """Documents and the inner products of their best passages: arrays (documents,)."""
-
-    keys: Keys
-    scores: NDArray[np.float64]
-    generations: Keys
-
-    def at(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Nearest:
-        """Those at some places."""
-        return Nearest(self.keys[places], self.scores[places], self.generations[places])
-
-
-NONE = Nearest(_NO_KEYS, np.zeros(0), _NO_KEYS)
 
 
 class StateCodes(NamedTuple):
@@ -121,8 +105,8 @@ class DenseIndex:
         self._sentences = Sentences(self.width)
         self._states = PassageRows(self._codec.size) if self._codec is not None else None
         self._state_count = 0
-        self._passages: _Passages | None = None
-        self._compared: tuple[Vectors, _Passages, Vectors] | None = None
+        self._passages: Passages | None = None
+        self._compared: tuple[Vectors, Passages, Vectors] | None = None
         """The last vector that all passages were compared with, the passages, and their products."""
 
     def __len__(self) -> int:
@@ -145,6 +129,12 @@ class DenseIndex:
     def documents(self) -> int:
         """The number of documents, including those without passages."""
         return len(self._documents)
+
+    @property
+    def subwords(self) -> int:
+        """The number of the subwords of all documents whose states are kept."""
+        with self._lock:
+            return 0 if self._states is None else self._state_count
 
     @property
     def state_bytes(self) -> int:
@@ -275,7 +265,7 @@ class DenseIndex:
         several = [id for ids in passages if len(ids) > 1 for id in ids]
         if not several:
             return list(passages)
-        places = np.searchsorted(self._order().ids, np.array(several, np.int64))
+        places = self._order().places(several)
         scores = dict(zip(several, self._products(places, vector).tolist(), strict=True))
         return [_nearest(ids, scores, states) if len(ids) > 1 else ids for ids in passages]
 
@@ -287,24 +277,23 @@ class DenseIndex:
         flat: Vectors = faiss.rev_swig_ptr(self._flat.get_xb(), size) if size else np.zeros(0, np.float32)
         return flat.reshape(-1, self.width)
 
-    def _order(self) -> _Passages:
+    def _order(self) -> Passages:
         """The passages in FAISS's order, that of their ids."""
         import faiss
 
         if self._passages is None:
             ids = faiss.vector_to_array(self._index.id_map)
             keys, generations = (np.array(part, np.int64)[ids] for part in (self._keys, self._generations))
-            self._passages = _Passages(ids, keys, generations)
+            self._passages = Passages(ids, keys, generations)
         return self._passages
 
-    def _search(self, vector: Vectors, k: int, accepted: Keys | None) -> tuple[_Passages, Vectors, Keys]:
+    def _search(self, vector: Vectors, k: int, accepted: Keys | None) -> tuple[Passages, Vectors, Keys]:
         """Passages with the ``k`` best documents, the products of each, and the best ones of each document in order.
 
         FAISS computes several products at a time, and rounds them by how many there are; here each is by itself.
         """
         import faiss
 
-        faiss.omp_set_num_threads(1)  # per thread; one query does not repay a thread pool
         query = np.ascontiguousarray(vector, dtype=np.float32)[None]
         order, total, fetched = self._order(), len(self), max(4 * k, _MIN_FETCHED)
         params = None
@@ -313,15 +302,17 @@ class DenseIndex:
             total = int(chosen.sum())
             if total <= max(fetched, _FEW_PASSAGES):
                 places = np.flatnonzero(chosen)
-                passages, scores = order.at(places), _inner_products(self._rows()[places], vector)
+                passages, scores = order.at(places), inner_products(self._rows()[places], vector)
                 return passages, scores, passages.best(scores)
             bits = np.packbits(chosen, bitorder="little")
             selector: Any = faiss.IDSelectorBitmap  # whose types are those of its C++ constructor
             params = faiss.SearchParameters(sel=selector(bits))  # type: ignore[call-arg]
+        if fetched < total:
+            faiss.omp_set_num_threads(1)  # per thread; one query does not repay a thread pool
         while fetched < total:
             rounded, nearest = self._flat.search(query, fetched, params=params)
             places = np.sort(nearest[0])
-            passages, scores = order.at(places), _inner_products(self._rows()[places], vector)
+            passages, scores = order.at(places), inner_products(self._rows()[places], vector)
             best = passages.best(scores)
             # documents tied with the last one may follow the fetched passages
             if len(best) >= k and scores[best[k - 1]] > rounded[0, -1] + _ROUNDING:
@@ -331,7 +322,7 @@ class DenseIndex:
             places = np.flatnonzero(chosen)
             passages, scores = order.at(places), self._products(places, vector)
             return passages, scores, passages.best(scores)
-        scores = _inner_products(self._rows(), vector)
+        scores = inner_products(self._rows(), vector)
         self._compared = vector, order, scores
         return order, scores, order.best(scores)
 
@@ -341,15 +332,14 @@ class DenseIndex:
             before, order, scores = self._compared
             if before is vector and order is self._passages:  # which is another one after each change
                 return scores[places]
-        return _inner_products(self._rows()[places], vector)
+        return inner_products(self._rows()[places], vector)
 
-    def _best_of(self, vector: Vectors, keys: Iterable[int]) -> _Best:
+    def _best_of(self, vector: Vectors, keys: Iterable[int]) -> BestPassages:
         """Documents by their keys, best first, each with its best passage."""
-        ids = np.array([id for key in keys if key in self._documents for id in self._documents[key][1]], np.int64)
-        places = np.searchsorted(self._order().ids, ids)
+        places = self._order().places([id for key in keys if key in self._documents for id in self._documents[key][1]])
         passages, scores = self._order().at(places), self._products(places, vector)
         best = passages.best(scores)
-        return _Best(passages.ids[best].tolist(), passages.nearest(best, scores))
+        return BestPassages(passages.ids[best].tolist(), passages.nearest(best, scores))
 
     def _add(self, documents: Iterable[Embedded]) -> None:
         vectors: list[Vectors] = []
@@ -387,8 +377,7 @@ class DenseIndex:
         """Copies of documents by their keys; those that are not there are left out."""
         with self._lock:
             present = [(key, *self._documents[key]) for key in keys if key in self._documents]
-            chosen = np.array([id for _, _, ids in present for id in ids], np.int64)
-            rows = self._rows()[np.searchsorted(self._order().ids, chosen)]
+            rows = self._rows()[self._order().places([id for _, _, ids in present for id in ids])]
             ends = np.cumsum([0, *(len(ids) for _, _, ids in present)]).tolist()
             return [
                 self._copy_document(key, generation, ids, rows[start:end])
@@ -406,44 +395,7 @@ class DenseIndex:
         return Embedded(key, generation, spans, vectors, sentences, sentence_codes, counts, codes)
 
 
-class _Passages(NamedTuple):
-    """Passages in the order of their ids, each with the key and the generation of its document: arrays (passages,)."""
-
-    ids: Keys
-    keys: Keys
-    generations: Keys
-
-    def at(self, places: NDArray[np.int64]) -> _Passages:
-        """Those at some places."""
-        return _Passages(*(part[places] for part in self))
-
-    def best(self, scores: Vectors) -> Keys:
-        """The place of each document's best passage, the first of equal ones; best first, ties by ascending key."""
-        order = np.lexsort((-scores, self.keys))  # which keeps the order of ids
-        keys = self.keys[order]
-        first = order[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
-        best: Keys = first[np.lexsort((self.keys[first], -scores[first]))]
-        return best
-
-    def nearest(self, places: Keys, scores: Vectors) -> Nearest:
-        """The documents of passages at some places."""
-        return Nearest(self.keys[places], scores[places].astype(np.float64), self.generations[places])
-
-
-class _Best(NamedTuple):
-    """Documents, and the ids of their best passages."""
-
-    ids: list[int]
-    nearest: Nearest
-
-
 def _nearest(ids: range, scores: Mapping[int, float], states: PassageRows) -> Sequence[int]:
     """The passages with the highest scores, the first of equal ones; fewer where they have many subwords."""
     best = sorted(ids, key=lambda id: -scores[id])[:_COMPARED_PASSAGES]
     return best if sum(states.run(id)[1] for id in best) <= _COMPARED_SUBWORDS else best[:1]
-
-
-def _inner_products(rows: Vectors, vector: Vectors) -> Vectors:
-    """The inner product of each row with a vector; unlike a product of matrices, whatever rows there are beside it."""
-    products: Vectors = np.einsum("ij,j->i", rows, vector)
-    return products

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.index import NONE, DenseHit, DenseIndex, Embedded, Keys, Nearest, StateCodes, Vectors
+from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded, StateCodes
+from dragoman.indexes.dense.nearest import NONE, Keys, Nearest, Vectors
 from dragoman.indexes.dense.state_codec import StateCodec
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.shard_group import ShardGroup, Unsearched, shard_of
@@ -77,6 +78,12 @@ class ShardedDenseIndex:
     def generation(self, key: int) -> int | None:
         """The generation of one document; None if it is not there."""
         return self._group.shards[shard_of(key, self.shards)].generation(key)
+
+    @property
+    def mean_subwords(self) -> float | None:
+        """The mean number of a document's subwords; None where their states are not kept."""
+        subwords = sum(shard.subwords for shard in self._group.shards)
+        return subwords / self.documents if subwords else None
 
     @property
     def state_bytes(self) -> int:

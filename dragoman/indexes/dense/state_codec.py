@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from dragoman.files.atomic import atomic_file
+from dragoman.indexes.dense.coded_maxima import largest_sums
 from dragoman.installation import needed_for
 
 __all__ = ["SHIPPED", "StateCodec", "shipped_codec"]
@@ -25,8 +26,6 @@ SHIPPED = Path(__file__).parent / "codebooks"
 _BITS = 8
 _TRAINING_ITERATIONS = 25
 _LEAST_VARIANCE = 1e-9
-_ADDED_AT_ONCE = 2_048
-"""Subwords whose products stay in a processor's cache while they are added up."""
 
 Floats = NDArray[np.floating[Any]]
 States = NDArray[np.float32]
@@ -109,16 +108,7 @@ class StateCodec:
         """
         rotated = (states @ self._rotation.T).reshape(len(states), self.size, self.width // self.size)
         tables = self.centroids @ rotated.transpose(1, 2, 0)
-        products = np.zeros((len(codes), len(states)), np.float32)
-        part = np.empty((min(len(codes), _ADDED_AT_ONCE), len(states)), np.float32)
-        for start in range(0, len(codes), _ADDED_AT_ONCE):
-            some = products[start : start + _ADDED_AT_ONCE]
-            looked_up = part[: len(some)]
-            for table, column in zip(tables, codes[start : start + _ADDED_AT_ONCE].T.astype(np.intp), strict=True):
-                np.take(table, column, axis=0, out=looked_up, mode="clip")  # which does not copy ``out``
-                some += looked_up
-        ends = np.cumsum(lengths, dtype=np.int64)
-        largest: NDArray[np.float32] = np.maximum.reduceat(products, ends - np.array(lengths, np.int64))
+        largest = largest_sums(tables, codes, lengths)
         return largest + states @ self._mean
 
     def save(self, path: Path) -> None:

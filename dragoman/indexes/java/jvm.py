@@ -22,7 +22,16 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from dragoman.installation import command
 
-__all__ = ["JavaError", "JvmUnavailable", "NotInstalled", "check_installed", "configure", "java_class", "run"]
+__all__ = [
+    "JavaError",
+    "JvmUnavailable",
+    "NotInstalled",
+    "check_installed",
+    "configure",
+    "is_running",
+    "java_class",
+    "run",
+]
 
 HEAP_VARIABLE = "DRAGOMAN_JVM_HEAP"
 DEFAULT_HEAP = "384m"
@@ -146,6 +155,8 @@ class _ThreadDetacher:
 _LUCENE = "org.apache.lucene."
 _CALLED = {
     "dragoman.Batch": "search parts",
+    "dragoman.Codes": "maxima",
+    "dragoman.Parts": "refreshAll leaseAll",
     "dragoman.Rows": "write delete",
     "dragoman.Searcher": "search parts statistics endLease frequencies completions documents keys matches values",
     "java.io.File": "",
@@ -191,6 +202,11 @@ def check_installed() -> None:
         NotInstalled: something is not.
     """
     locate_java()
+
+
+def is_running() -> bool:
+    """Whether Java runs in this process; what has another way is then done without starting it."""
+    return _MACHINE.started
 
 
 def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -42,22 +42,31 @@ class _Batch(NamedTuple):
     groups: NDArray[np.float64]
 
 
-def score_batch(searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQuery], k: int) -> list[Scored]:
+def score_batch(
+    searchers: Sequence[Sequence[Any]], queries: Sequence[PreparedQuery], k: int, linked: bool = False
+) -> list[Scored]:
     """The ``k`` best documents of each query; ``searchers`` are those of the parts of its index.
+
+    If ``linked``, with the scores of these documents for each group of it.
 
     Call it where Java runs.
     """
     batch = _join(searchers, queries, [0] * len(queries))
     with _free_processors() as processors:
         filters = "\n".join([query.filter for query in queries])
-        limits = filters, min(k, MOST_HITS), processors, _milliseconds(searchers)
+        limits = filters, min(k, MOST_HITS), linked, processors, _milliseconds(searchers)
         answer = np.array(java_class("dragoman.Batch").search(*batch, *limits))
     answers: list[Scored] = []
     start = 0
     for query in queries:
         size = answer[start].item()
-        answers.append(read_scored(answer[start + 1 : start + 1 + size], query))
+        scored = read_scored(answer[start + 1 : start + 1 + size], query)
         start += 1 + size
+        if linked:
+            size = (len(scored.keys) + 1) * (len(query.groups) // 2 + 1)
+            scored = scored._replace(parts=read_parts(answer[start : start + size].view(np.float64), query))
+            start += size
+        answers.append(scored)
     return answers
 
 

@@ -48,8 +48,11 @@ class Shard(Protocol):
     def refreshes(self) -> int:
         """Another number whenever its answers may be others."""
 
-    def begin(self, query: PreparedQuery) -> Lease:
-        """The first round: the statistics of a query's terms, and the snapshot that has them."""
+    def begin(self, query: PreparedQuery, version: int) -> Lease:
+        """The first round: the statistics of a query's terms, and the snapshot that has them.
+
+        ``version`` is that of the snapshot; 0 is the present one, here and in what follows.
+        """
 
     def end(self, lease: Lease) -> None:
         """Let a snapshot go."""
@@ -60,16 +63,17 @@ class Shard(Protocol):
     def score_documents(self, query: PreparedQuery, keys: Sequence[int], lease: Lease | None = None) -> Parts:
         """The second round for some documents; raises LeaseExpired where the snapshot is gone."""
 
-    def select_keys(self, program: str) -> Filtered:
+    def select_keys(self, program: str, version: int) -> Filtered:
         """The documents that the program of a filter leaves."""
 
     def matches(
         self,
         query: PreparedQuery,
         numbers: NDArray[np.int64],
-        facets: Sequence[str] = (),
-        order: Sequence[SortField] = (),
-        k: int = 1,
+        facets: Sequence[str],
+        order: Sequence[SortField],
+        k: int,
+        version: int,
     ) -> Matched:
         """What the matching documents have in common; ``numbers`` are the sums."""
 
@@ -122,6 +126,11 @@ class JoinedIndex(SearchedIndex):
     def searchers(self) -> Sequence[Any] | None:
         return None
 
+    @contextmanager
+    def _at_one_moment(self) -> Iterator[Mapping[int, int]]:
+        """The versions of snapshots of one moment, by shard, which stay in the block; none where that cannot be had."""
+        yield {}
+
     def score(self, query: PreparedQuery, k: int) -> Scored:
         answers, unsearched = self._in_rounds(query, lambda shard, position, lease: shard.score(query, k, lease))
         keys = np.concatenate([scored.keys for scored in answers.values()])
@@ -149,7 +158,10 @@ class JoinedIndex(SearchedIndex):
         return joined
 
     def select_keys(self, program: str) -> Filtered:
-        answers, faults = self._group.ask(lambda shard, position: shard.select_keys(program))
+        with self._at_one_moment() as versions:
+            answers, faults = self._group.ask(
+                lambda shard, position: shard.select_keys(program, versions.get(position, 0))
+            )
         keys = np.sort(np.concatenate([answer.keys for answer in answers.values()]))
         return Filtered(keys, self._group.list_unsearched(faults))
 
@@ -161,7 +173,10 @@ class JoinedIndex(SearchedIndex):
         order: Sequence[SortField] = (),
         k: int = 1,
     ) -> Matched:
-        answers, faults = self._group.ask(lambda shard, position: shard.matches(query, numbers, facets, order, k))
+        with self._at_one_moment() as versions:
+            answers, faults = self._group.ask(
+                lambda shard, position: shard.matches(query, numbers, facets, order, k, versions.get(position, 0))
+            )
         return join_matched(list(answers.values()), self._group.list_unsearched(faults))
 
     def values(self, fields: Sequence[str], keys: Sequence[int]) -> list[Values]:
@@ -248,9 +263,11 @@ class JoinedIndex(SearchedIndex):
     @contextmanager
     def _begin(self, query: PreparedQuery) -> Iterator[tuple[Mapping[int, Lease], Mapping[int, Exception]]]:
         """The first round: the snapshots of the shards, each with the sums of all shards that answered."""
-        leases, faults = self._group.ask(
-            lambda shard, position: shard.begin(query), late=lambda shard, lease: shard.end(lease)
-        )
+        with self._at_one_moment() as versions:
+            leases, faults = self._group.ask(
+                lambda shard, position: shard.begin(query, versions.get(position, 0)),
+                late=lambda shard, lease: shard.end(lease),
+            )
         try:
             total = np.sum([lease.numbers for lease in leases.values()], axis=0)
             yield {position: Lease(lease.version, total) for position, lease in leases.items()}, faults

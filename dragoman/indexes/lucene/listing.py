@@ -68,11 +68,12 @@ def ask_matches(
     facets: Sequence[str],
     order: Sequence[SortField],
     k: int,
+    version: int = 0,
 ) -> Matched:
-    """What a part of an index answers; ``numbers`` are the statistics of the whole one."""
+    """What a part of an index answers; ``numbers`` are the statistics of the whole one, ``version`` of a snapshot."""
     shapes = "\n".join([" ".join(_names(name)) for name in facets])
     orders = "\n".join([_order(part) for part in order])
-    answer = str(searcher.matches(0, *query[1:-1], numbers, query.filter, shapes, orders, k)).split("\n")
+    answer = str(searcher.matches(version, *query[1:-1], numbers, query.filter, shapes, orders, k)).split("\n")
     counted = 2 + int(answer[1])
     counts: list[Counter[bytes]] = [Counter() for _ in facets]
     cut = set()

@@ -21,12 +21,14 @@ from dragoman.indexes.lucene.listing import Matched, SortField, Values, ask_matc
 from dragoman.indexes.lucene.lucene_store import LuceneStore
 from dragoman.indexes.lucene.queries import Lease, PreparedQuery, Scored
 from dragoman.indexes.lucene.searched_index import Filtered, SearchedIndex
+from dragoman.indexes.lucene.stored_commit import StoredCommit
 from dragoman.indexes.shard_group import Unsearched
 from dragoman.lexicon.text.tokens import Analysis
 
 __all__ = ["IndexedDocument", "LuceneIndex"]
 
 _CACHED_SOUNDS = 4_096
+_CACHED_FREQUENCIES = 16_384
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,19 +52,22 @@ class LuceneIndex(SearchedIndex):
         JvmUnavailable: if Java cannot be started.
     """
 
-    def __init__(self, directory: Path, locked: bool = True) -> None:
+    def __init__(self, directory: Path, locked: bool = True, reading: bool = False) -> None:
         """Without ``locked`` nothing keeps a second writer out of the directory, and an open index has no file
-        descriptor. Its owner has to be the only one."""
+        descriptor. Its owner has to be the only one. With ``reading`` another process writes it: this object sees the
+        last commit, and :meth:`refresh` the next one."""
         self.directory = directory
         self.shards = 1
         self.damage = None  # never: an index of one part raises what is wrong with it
-        directory.mkdir(parents=True, exist_ok=True)
+        if not reading:
+            directory.mkdir(parents=True, exist_ok=True)
         self.refreshes = 0
         """How often it was refreshed: between two times all answers are the same."""
         self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
         self._sharing: dict[tuple[str, tuple[str, ...]], Sequence[str]] = {}
+        self._frequencies: dict[tuple[str, str], int] = {}
         with index_faults(directory):
-            self._store: LuceneStore | None = jvm.run(_open, directory, locked)
+            self._store: LuceneStore | None = jvm.run(_open, directory, locked, reading)
 
     def _run(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         store = self._store
@@ -96,7 +101,16 @@ class LuceneIndex(SearchedIndex):
     def refresh(self) -> None:
         """Make all changes so far searchable, even uncommitted ones."""
         self._run(LuceneStore.refresh)
-        self._sounds, self._sharing = {}, {}
+        self.end_refresh()
+
+    def prepare_refresh(self) -> None:
+        """Open what is to be searchable, for who refreshes several indexes at one moment."""
+        self._run(LuceneStore.prepare_refresh)
+
+    def end_refresh(self) -> None:
+        """Forget what was so before."""
+        self._run(lambda store: store.end_refresh())
+        self._sounds, self._sharing, self._frequencies = {}, {}, {}
         self.refreshes += 1
 
     def stop_writing(self) -> None:
@@ -136,16 +150,19 @@ class LuceneIndex(SearchedIndex):
     def searchers(self) -> list[Any]:
         return self._run(lambda store: [store.searcher])
 
-    def begin(self, query: PreparedQuery) -> Lease:
-        """The statistics of a query's terms, and the snapshot that has them, which stays until :meth:`end`."""
-        return self._run(lambda store: queries.begin(store.searcher, query))
+    def begin(self, query: PreparedQuery, version: int = 0) -> Lease:
+        """The statistics of a query's terms, and the snapshot that has them, which stays until :meth:`end`.
+
+        ``version`` is of a snapshot that somebody holds; 0 stands for the present one, as for the other methods.
+        """
+        return self._run(lambda store: queries.begin(store.searcher, query, version))
 
     def end(self, lease: Lease) -> None:
         """Let the snapshot of :meth:`begin` go."""
         self._run(lambda store: store.searcher.endLease(lease.version))
 
-    def select_keys(self, program: str) -> Filtered:
-        return Filtered(self._run(lambda store: np.array(store.searcher.keys(program), np.int64)))
+    def select_keys(self, program: str, version: int = 0) -> Filtered:
+        return Filtered(self._run(lambda store: np.array(store.searcher.keys(version, program), np.int64)))
 
     def matches(
         self,
@@ -154,8 +171,9 @@ class LuceneIndex(SearchedIndex):
         facets: Sequence[str] = (),
         order: Sequence[SortField] = (),
         k: int = 1,
+        version: int = 0,
     ) -> Matched:
-        return self._run(lambda store: ask_matches(store.searcher, query, numbers, facets, order, k))
+        return self._run(lambda store: ask_matches(store.searcher, query, numbers, facets, order, k, version))
 
     def values(self, fields: Sequence[str], keys: Sequence[int]) -> list[Values]:
         return self._run(lambda store: ask_values(store.searcher, fields, keys))
@@ -169,7 +187,18 @@ class LuceneIndex(SearchedIndex):
         return self.document_frequencies(language, [term])[term]
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
-        return self._run(lambda store: queries.document_frequencies(store.searcher, language, terms))
+        frequencies = self._frequencies  # a later refresh has another
+        frequency_of = ((term, frequencies.get((language, term))) for term in terms)  # another thread may empty it
+        remembered = {term: frequency for term, frequency in frequency_of if frequency is not None}
+        if self._store is not None and len(remembered) == len(terms):
+            return remembered
+        missing = [term for term in terms if term not in remembered]
+        read = self._run(lambda store: queries.document_frequencies(store.searcher, language, missing))
+        if len(frequencies) + len(read) > _CACHED_FREQUENCIES:
+            frequencies.clear()
+        if len(read) <= _CACHED_FREQUENCIES:
+            frequencies.update(((language, term), frequency) for term, frequency in read.items())
+        return {term: read[term] if term in read else remembered[term] for term in terms}
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         sounds = self._sounds  # a later refresh has another
@@ -219,6 +248,8 @@ class LuceneIndex(SearchedIndex):
         self.close()
 
 
-def _open(directory: Path, locked: bool) -> LuceneStore:
+def _open(directory: Path, locked: bool, reading: bool) -> LuceneStore:
+    if reading:  # whoever writes has checked its files
+        return StoredCommit(directory)
     check_files(directory)
     return LuceneStore(directory, locked)

@@ -18,8 +18,8 @@ __all__ = ["LuceneStore"]
 FORMAT = "4"
 """Version of the index fields; an index of another version is rebuilt."""
 
-_FORMAT_KEY = "dragoman.format"
-_GENERATION_KEY = "dragoman.generation"
+FORMAT_KEY = "dragoman.format"
+GENERATION_KEY = "dragoman.generation"
 _WRITE_LOCK = "write.lock"
 _BUFFER_MEGABYTES = 32.0
 _INDEX = "org.apache.lucene.index."
@@ -62,9 +62,9 @@ class LuceneStore:
             return False, 0, {}
         infos = java_class(_INDEX + "SegmentInfos").readLatestCommit(self._directory)
         user_data = {str(entry.getKey()): str(entry.getValue()) for entry in infos.getUserData().entrySet()}
-        if user_data.pop(_FORMAT_KEY, None) != FORMAT:
+        if user_data.pop(FORMAT_KEY, None) != FORMAT:
             raise IndexCorrupt(self._path, "was written by another version; rebuild it")
-        return True, int(user_data.pop(_GENERATION_KEY)), user_data
+        return True, int(user_data.pop(GENERATION_KEY)), user_data
 
     def write(self, rows: Sequence[IndexRow]) -> None:
         """Add documents; a document with a known key is replaced."""
@@ -79,7 +79,7 @@ class LuceneStore:
     def commit(self, generation: int, metadata: Mapping[str, str]) -> None:
         """Make all changes durable, with their generation and metadata."""
         user_data = java_class("java.util.HashMap")()
-        for name, text in {**metadata, _FORMAT_KEY: FORMAT, _GENERATION_KEY: str(generation)}.items():
+        for name, text in {**metadata, FORMAT_KEY: FORMAT, GENERATION_KEY: str(generation)}.items():
             user_data.put(name, text)
         with self._committing:
             self._writer.setLiveCommitData(user_data.entrySet())
@@ -89,6 +89,13 @@ class LuceneStore:
     def refresh(self) -> None:
         """Make all changes so far searchable."""
         self.searcher.maybeRefreshBlocking()
+
+    def prepare_refresh(self) -> None:
+        """Open what :func:`refresh_together` makes searchable."""
+        self.searcher.prepare()
+
+    def end_refresh(self) -> None:
+        """Read what is new in a commit; nothing, where it is written here."""
 
     def stop_writing(self) -> None:
         """Release the write lock. Searchable documents remain searchable; uncommitted changes are lost."""
@@ -101,6 +108,16 @@ class LuceneStore:
             self.searcher.close()
         self.stop_writing()
         self._directory.close()
+
+
+def refresh_together(searchers: Sequence[Any]) -> None:
+    """Make what was prepared in the parts of an index searchable, at one moment."""
+    java_class("dragoman.Parts").refreshAll(list(searchers))
+
+
+def lease_together(searchers: Sequence[Any]) -> list[int]:
+    """The versions of the snapshots of parts of an index at one moment; each is to be let go."""
+    return [int(version) for version in java_class("dragoman.Parts").leaseAll(list(searchers))]
 
 
 def open_directory(path: Path, locked: bool = True) -> Any:

@@ -83,6 +83,8 @@ class Scored(NamedTuple):
     matching: int = 0
     """All documents with a term of the query that its filter leaves."""
     unsearched: tuple[Unsearched, ...] = ()
+    parts: Parts | None = None
+    """The scores of these documents for each group, where they were asked for and are known already."""
 
     def ranking(self) -> Ranking:
         """The same as a ranking."""
@@ -116,9 +118,9 @@ def prepare(query: TranslatedQuery, language: str, bm25: BM25, filter: str = "")
     return PreparedQuery(terms, field, structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b, filter)
 
 
-def begin(searcher: Any, query: PreparedQuery) -> Lease:
-    """The statistics of a query's terms, of a snapshot that stays until its version is released."""
-    answer = np.array(searcher.statistics(query.field, query.lines))
+def begin(searcher: Any, query: PreparedQuery, version: int = 0) -> Lease:
+    """The statistics of a query's terms, of a snapshot that stays until its version is released; 0: the present one."""
+    answer = np.array(searcher.statistics(version, query.field, query.lines))
     return Lease(answer[0].item(), answer[1 : 1 + _STATISTICS + len(query.terms)])
 
 

@@ -139,15 +139,17 @@ Question = tuple[SearchedIndex, PreparedQuery]
 """An index, and a query for it."""
 
 
-def score_each(questions: Sequence[Question], k: int) -> list[Scored | Exception]:
+def score_each(questions: Sequence[Question], k: int, linked: bool = False) -> list[Scored | Exception]:
     """What :meth:`SearchedIndex.score` answers to each question, or the fault of its index; all at once if possible.
+
+    If ``linked``, answers at once have what :func:`score_documents_of_each` says of their documents.
 
     Raises:
         ValueError: if ``k`` is below 1.
     """
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
-    answers = _at_once(questions, lambda searchers, queries: score_batch(searchers, queries, k))
+    answers = _at_once(questions, lambda searchers, queries: score_batch(searchers, queries, k, linked))
     return answers or [catch_faults(index.score, query, k) for index, query in questions]
 
 

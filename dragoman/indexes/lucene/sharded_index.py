@@ -2,52 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from dragoman.indexes.documents import IndexRow
-from dragoman.indexes.errors import IndexCorrupt
+from dragoman.indexes.errors import IndexCorrupt, index_faults
+from dragoman.indexes.java import jvm
 from dragoman.indexes.lucene.joined_index import JoinedIndex
 from dragoman.indexes.lucene.lucene_index import LuceneIndex
+from dragoman.indexes.lucene.lucene_store import lease_together, refresh_together
+from dragoman.indexes.lucene.queries import Lease
+from dragoman.indexes.lucene.searched_index import FAULTS
 
 __all__ = ["ShardedIndex", "open_index"]
 
 _SHARDS = "shards"
 """The key of the commits' metadata that says how many parts there are."""
+_NO_NUMBERS = np.zeros(0, np.int64)
 
 
-def open_index(directory: Path, pool: Executor, shards: int | None = None) -> LuceneIndex | ShardedIndex:
+def open_index(
+    directory: Path, pool: Executor, shards: int | None = None, reading: bool = False
+) -> LuceneIndex | ShardedIndex:
     """The index in a directory, or a new one of so many ``shards``. It has one writer, which its owner sees to.
+
+    With ``reading`` that is another process: see :class:`LuceneIndex`.
 
     Raises:
         IndexCorrupt: as :class:`LuceneIndex`; or a part is missing.
     """
     if shards is None:
         shards = len(list(directory.glob("[0-9]*"))) or 1
-    return LuceneIndex(directory, locked=False) if shards == 1 else ShardedIndex(directory, pool, shards)
+    if shards == 1:
+        return LuceneIndex(directory, locked=False, reading=reading)
+    return ShardedIndex(directory, pool, shards, reading)
 
 
 class ShardedIndex(JoinedIndex):
     """An index whose documents are spread over parts by their keys. Every method may be called from any thread.
 
     It has the methods of :class:`LuceneIndex`, and the same scores. What changes it changes all parts at once, and
-    raises the first fault when all are done. A commit is not atomic over the parts: each says the generation it holds.
+    raises the first fault when all are done. A refresh is atomic over the parts. A commit is not: each says the
+    generation it holds.
     """
 
-    def __init__(self, directory: Path, pool: Executor, shards: int) -> None:
+    def __init__(self, directory: Path, pool: Executor, shards: int, reading: bool = False) -> None:
         self.directory = directory
         self._parts: list[LuceneIndex] = []
         try:
             for place in range(shards):
-                self._parts.append(LuceneIndex(directory / str(place), locked=False))
+                self._parts.append(LuceneIndex(directory / str(place), locked=False, reading=reading))
             self._check_parts()
         except BaseException:
             self.close()
             raise
         self._pool = pool
+        self._refreshing = Lock()
         super().__init__(self._parts, pool)
 
     @property
@@ -97,8 +113,31 @@ class ShardedIndex(JoinedIndex):
         self._each(lambda part, place: part.commit(generation, with_count))
 
     def refresh(self) -> None:
-        """Make all changes so far searchable."""
-        self._each(lambda part, place: part.refresh())
+        """Make all changes so far searchable, in all parts at one moment: searches see them in all or in none."""
+        with self._refreshing:
+            self._each(lambda part, place: part.prepare_refresh())
+            try:
+                with index_faults(self.directory):
+                    jvm.run(refresh_together, [searcher for part in self._parts for searcher in part.searchers])
+            finally:
+                for part in self._parts:
+                    part.end_refresh()
+
+    @contextmanager
+    def _at_one_moment(self) -> Iterator[Mapping[int, int]]:
+        searchers: dict[int, Any] = {}
+        for place, part in enumerate(self._parts):
+            with suppress(*FAULTS):  # which is seen when the part is asked
+                (searchers[place],) = part.searchers
+        versions: dict[int, int] = {}
+        with suppress(*FAULTS):
+            versions = dict(zip(searchers, jvm.run(lease_together, [*searchers.values()]), strict=True))
+        try:
+            yield versions
+        finally:
+            for place, version in versions.items():
+                with suppress(*FAULTS):
+                    self._parts[place].end(Lease(version, _NO_NUMBERS))
 
     def stop_writing(self) -> None:
         """Become read-only; uncommitted changes are lost."""

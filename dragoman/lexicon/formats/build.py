@@ -327,9 +327,9 @@ def _at_most_one(owner: Ids, values: Floats) -> Stored:
 
     So what was stored once comes out as it is.
     """
-    stored = np.minimum(values, 1.0).astype(np.float32)
+    stored = values.astype(np.float32)
     sums = np.bincount(owner, stored)
     if (sums <= 1 + _ROUNDING).all():
-        return stored
+        return np.minimum(stored, np.float32(1.0))
     divisors = np.where(sums > 1 + _ROUNDING, np.bincount(owner, values), 1.0)
     return np.minimum(1.0, values / np.maximum(1.0, divisors)[owner]).astype(np.float32)

@@ -6,7 +6,6 @@ forms) are letters, and folding writes them out.
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from collections.abc import Sequence
 
@@ -18,17 +17,22 @@ _KINDS = ("<super>", "<sub>", "<fraction>", "<square>")
 _FOOTNOTE = 3
 """After so many letters a raised digit is a note, and not a part of the word: ``m²``, but not ``Wasser²``."""
 
+_END = 0x20000
+"""The first code point of the planes that have no such forms, which each process would look through for nothing."""
+
 
 def _forms() -> dict[str, str]:
     forms = {}
-    for code_point in range(0x80, sys.maxunicode + 1):
+    for code_point in range(0x80, _END):
         character = chr(code_point)
+        if not (decomposition := unicodedata.decomposition(character)):
+            continue
         form = unicodedata.normalize("NFKC", character)
         if " " in form and unicodedata.category(character) == "Lo" and all(map(str.isalpha, form.split())):
             forms[character] = form  # one character for several words, such as ﷺ
         if unicodedata.category(character) not in ("No", "So", "Sm"):
             continue
-        kind = unicodedata.decomposition(character).partition(" ")[0]
+        kind = decomposition.partition(" ")[0]
         if kind in _KINDS and any(letter.isalnum() for letter in form) and character not in "™℠":
             forms[character] = f" {form}" if kind == "<fraction>" else form
     return forms

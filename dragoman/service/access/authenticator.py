@@ -23,13 +23,12 @@ from dragoman.engine.core.key_limits import KeyLimits
 from dragoman.engine.settings import Settings
 from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognise_key
 from dragoman.service.access.rate_limit import Meter, Quota
+from dragoman.service.access.shares import ALONE, Shares
 from dragoman.store.models import now
 
 logger = logging.getLogger("dragoman")
 
 _MAX_AGE_SECONDS = 1.0
-_MIN_REFRESH_SECONDS = 0.1
-"""Minimum time between two refreshes, however many unknown keys are sent."""
 _WAIT_SECONDS = 5.0
 _SAVE_USE_SECONDS = 60.0
 """How often the last use of a key is saved."""
@@ -50,7 +49,9 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class _CachedKeys:
+class CachedKeys:
+    """The keys as they were read at a time of the monotonic clock."""
+
     read_at: float = -math.inf
     keys: Mapping[str, KeyInfo] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -58,10 +59,14 @@ class _CachedKeys:
 class Access:
     """Authenticates callers. Use it from one event loop; :meth:`changed` may be called from any thread."""
 
-    def __init__(self, keys: Keys, settings: Settings) -> None:
+    _least_pause = 0.1
+    """Minimum seconds between two refreshes, however many unknown keys are sent."""
+
+    def __init__(self, keys: Keys, settings: Settings, shares: Shares = ALONE) -> None:
+        self._shares = shares
         self._keys = keys
         self._settings = settings
-        self._cached = _CachedKeys()
+        self._cached = CachedKeys()
         self._changed_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
         # A dedicated thread: it must not queue behind requests that wait for the database or the models.
@@ -105,7 +110,7 @@ class Access:
         if self._used:
             await self._save_uses()
 
-    async def _refresh(self, since: float) -> _CachedKeys:
+    async def _refresh(self, since: float) -> CachedKeys:
         """The keys, read after ``since`` and after the last change by this process."""
         while self._cached.read_at < max(since, self._changed_at):
             if self._reading is None:
@@ -118,10 +123,10 @@ class Access:
 
     async def _read_keys(self) -> None:
         try:
-            await asyncio.sleep(max(0.0, self._cached.read_at + _MIN_REFRESH_SECONDS - time.monotonic()))
+            await asyncio.sleep(max(0.0, self._cached.read_at + self._least_pause - time.monotonic()))
             read_at = time.monotonic()
             keys = await anyio.to_thread.run_sync(self._keys.all, limiter=self._thread)
-            self._cached = _CachedKeys(read_at, {key.id: key for key in keys})
+            self._cached = CachedKeys(read_at, {key.id: key for key in keys})
             self._forget_others(self._cached.keys)
         finally:
             self._reading = None
@@ -150,7 +155,7 @@ class Access:
     def _meter(self, id: str | None, quota: Quota) -> Meter:
         meter = self._meters.get(id)
         if meter is None:
-            meter = self._meters[id] = Meter(quota)
+            meter = self._meters[id] = self._shares.meter(id or "", quota)
         elif meter.quota != quota:
             meter.change(quota)
         return meter

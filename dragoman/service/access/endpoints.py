@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from dragoman.service.access.keys import KeyInfo, NewKey
 from dragoman.service.access.schemas import AuditBody, AuditList, KeyBody, KeyList, KeyMade, NewKeyBody
-from dragoman.service.dependencies import AccessDep, RecordDep, RuntimeDep
+from dragoman.service.dependencies import KNOWN_PARAMETERS, AccessDep, RecordDep, RuntimeDep
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.store.models import now
 
@@ -62,7 +62,7 @@ def revoke_key(
     access.invalidate()
 
 
-@router.get("/audit")
+@router.get("/audit", dependencies=[KNOWN_PARAMETERS])
 def list_audit(
     runtime: RuntimeDep,
     limit: Annotated[int, Query(ge=1, le=1000, description="How many entries.")] = 100,

@@ -144,6 +144,7 @@ class Authentication:
 
     async def _refuse(self, wait: float, scope: Scope, receive: Receive, send: Send) -> None:
         error = TooManyRequests("too many requests from this caller; wait for the time in the Retry-After header", wait)
+        scope["state"]["fault"] = type(error)
         await error_response(error, scope["state"]["request_id"])(scope, receive, send)
 
 

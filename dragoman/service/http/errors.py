@@ -92,6 +92,7 @@ async def _on_validation(request: Request, fault: Exception) -> Response:
 
 async def _on_service(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, ServiceError)
+    request.state.fault = type(fault)
     if fault.status >= 500 and not isinstance(fault, ClientDisconnected):
         logger.error("request %s: %s: %s", request_id(request), fault.error_type, fault)
     return error_response(fault, request_id(request))

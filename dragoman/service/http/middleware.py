@@ -25,6 +25,8 @@ _LOGGED = ("key_id", "degraded", "query")
 """Attributes of the request's state that endpoints set for its log line."""
 
 
+ELSEWHERE = "elsewhere"
+"""In the state of a request that another process answers, which counts and logs it."""
 DEGRADED_HEADER = "X-Dragoman-Degraded"
 """The degraded stages of an answer whose form has no room for them, as JSON."""
 
@@ -54,6 +56,8 @@ class RequestContext:
             status = await self._answer(scope, receive, send, request)
             route = getattr(scope.get("route"), "path", "unmatched")
             attributes |= {"http.route": route, "http.response.status_code": status}
+        if scope["state"].get(ELSEWHERE):
+            return
         seconds = time.perf_counter() - started
         metrics: Metrics = scope["app"].state.metrics
         metrics.request(method, route, status, seconds)

@@ -17,10 +17,13 @@ _Scalar = StrictBool | StrictInt | StrictFloat | _Text
 _Filter = dict[str, Any]
 
 
-class Condition(TolerantBody):
-    """A condition on one field."""
+_Name = Annotated[Text, Field(min_length=1, max_length=LONGEST_PATH + 1)]
 
-    name: Annotated[Text, Field(min_length=1, max_length=LONGEST_PATH + 1)]
+
+class Condition(TolerantBody):
+    """A condition on one field, or on any of several: Dify's page has a list of names, its program sends one."""
+
+    name: _Name | Annotated[list[_Name], Field(min_length=1, max_length=CONDITIONS), AtFirstFault]
     comparison_operator: Annotated[Text, Field(max_length=100)]
     operand: _Scalar | Annotated[list[_Scalar], Field(max_length=_VALUES), AtFirstFault] | None = Field(
         default=None, alias="value"
@@ -50,8 +53,16 @@ def read_conditions(condition: MetadataCondition) -> _Filter | None:
 
 def _read(condition: Condition, place: str) -> _Filter:
     operator = condition.comparison_operator.strip().lower()
+    names = [condition.name] if isinstance(condition.name, str) else condition.name
+    filters = [_read_one(name, operator, condition, place) for name in names]
+    if len(filters) == 1:
+        return filters[0]
+    return {"$and" if operator in _NEGATIVE else "$or": filters}
+
+
+def _read_one(name: str, operator: str, condition: Condition, place: str) -> _Filter:
     if operator in _PRESENCE:
-        return _PRESENCE[operator](condition.name)
+        return _PRESENCE[operator](name)
     if operator not in _COMPARISONS:
         there = ", ".join([*_COMPARISONS, *_PRESENCE])
         raise InvalidRequest(f"{place}.comparison_operator: there is no {operator[:40]!r} here; there are {there}")
@@ -60,8 +71,8 @@ def _read(condition: Condition, place: str) -> _Filter:
     if isinstance(condition.operand, list) and operator not in _OF_LISTS:
         raise InvalidRequest(f"{place}.value: is a list, which only {' and '.join(_OF_LISTS)} compare with")
     if operator == "not contains":
-        return {"$not": {condition.name: {"$contains": condition.operand}}}
-    return {condition.name: _COMPARISONS[operator](condition.operand)}
+        return {"$not": {name: {"$contains": condition.operand}}}
+    return {name: _COMPARISONS[operator](condition.operand)}
 
 
 def _empty(name: str) -> _Filter:
@@ -123,3 +134,5 @@ _PRESENCE: dict[str, Callable[[str], _Filter]] = {
     "not null": lambda name: {name: {"$exists": True}},
 }
 _OF_LISTS = ("in", "not in")
+_NEGATIVE = ("not contains", "is not", "not in", "≠", "empty", "null")
+"""Operators that have to hold of all names of a list; of the others one is enough."""

@@ -77,7 +77,8 @@ async def find(
         headers = {DEGRADED_HEADER: json.dumps(notes)} if notes else {}
         return Response(as_json(answer(results)), media_type="application/json", headers=headers)
 
-    return await threads.run(request, work, waits=runtime.search.waits(query))
+    ahead = runtime.search.query_ahead(query)
+    return await threads.run(request, work, waits=runtime.search.waits(query), ahead=ahead)
 
 
 def _first(parts: list[str]) -> list[str]:

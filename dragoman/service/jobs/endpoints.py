@@ -15,7 +15,7 @@ from dragoman.engine.core.names import ID_CHARS
 from dragoman.engine.core.trec import TREC_TYPE
 from dragoman.engine.query.response import TableUsed
 from dragoman.service.access.audit import Actor
-from dragoman.service.dependencies import ActorDep, CallerDep, RuntimeDep
+from dragoman.service.dependencies import KNOWN_PARAMETERS, ActorDep, CallerDep, RuntimeDep
 from dragoman.service.http.bodies import NDJSON_TYPES, StrictRoute, check_media_type, content_gzip
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.jobs.line import JobType
@@ -100,7 +100,7 @@ class JobList(BaseModel):
     has_more: bool = Field(description="Whether there are older ones; set `after` to the id of the last one.")
 
 
-@router.post("", status_code=202, openapi_extra=_BODY)
+@router.post("", status_code=202, openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
 async def create_job(
     request: Request,
     runtime: RuntimeDep,
@@ -128,7 +128,7 @@ async def create_job(
     return job_body(await work_on_upload(request, submit))
 
 
-@router.get("")
+@router.get("", dependencies=[KNOWN_PARAMETERS])
 def list_jobs(
     runtime: RuntimeDep,
     actor: ActorDep,
@@ -168,7 +168,7 @@ def delete_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep)
         runtime.jobs.delete(id)
 
 
-@router.get("/{id}/results", response_class=StreamingResponse, responses=_RESULTS)
+@router.get("/{id}/results", response_class=StreamingResponse, responses=_RESULTS, dependencies=[KNOWN_PARAMETERS])
 def job_results(
     id: JobId,
     runtime: RuntimeDep,

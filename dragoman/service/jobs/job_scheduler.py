@@ -165,6 +165,8 @@ class JobScheduler:
         """Lease the jobs whose turn it is; returns the seconds until the next poll."""
         unfinished = self._jobs.list_unfinished()
         self._metrics.jobs([job.status for job in unfinished])
+        uploading = self._uploading()  # read after the rows; whoever uploads one sees it as it was made
+        unfinished = [job for job in unfinished if job.id not in uploading]
         moment = time.monotonic()
         leased = {id: run for id, run in self._runs.items() if run.thread is not None}
         runs = {job.id: self._runs.get(job.id) or _Run(moment) for job in unfinished}

@@ -108,11 +108,11 @@ class Jobs:
                     self._trainer.forget(upload.id)
                     self._jobs.purge(upload.id)
                 raise
+            return self._jobs.get(upload.id)
         finally:
             with self._lock:
                 self._uploading.discard(upload.id)
-        self._runner.wake()
-        return self._jobs.get(upload.id)
+            self._runner.wake()
 
     def get(self, id: str, owner_id: str | None = None) -> JobInfo:
         """One job; with ``owner_id`` only one of this owner.

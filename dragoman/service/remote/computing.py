@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -146,6 +147,9 @@ class Begun:
         self._loop, self._left = loop, items
         self._under_way: list[Generating] = []
         self._answers: asyncio.Queue[Result | Failure | Piece | None] = asyncio.Queue()
+        self._computed: deque[Result | Failure | Piece] = deque()
+        self._awaited = False
+        """Whether the event loop has been told that there are some; the rest of a batch then needs no word."""
 
     def follow(self, under_way: list[Generating], convert: Callable[[Any], Any] = lambda content: content) -> None:
         """Send the result of each of them once it is there, in the form that crosses."""
@@ -196,8 +200,18 @@ class Begun:
         self._put(answer)
 
     def _put(self, answer: Result | Failure | Piece) -> None:
+        self._computed.append(answer)
+        if self._awaited:
+            return
+        self._awaited = True
         with suppress(RuntimeError):  # the loop has ended with the process
-            self._loop.call_soon_threadsafe(self._answers.put_nowait, answer)
+            self._loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        """Take what was computed, on the thread of the event loop."""
+        self._awaited = False  # before the first is taken, so that none is left
+        while self._computed:
+            self._answers.put_nowait(self._computed.popleft())
 
 
 def _describe(info: Any) -> Any:

@@ -112,6 +112,11 @@ class RemoteHost:
         """None: each worker process has gauges of its own."""
         return ()
 
+    def addresses(self) -> list[str]:
+        """The workers' addresses, for other processes; one that this process starts for itself is started now."""
+        self._start()
+        return [connection.url for connection in self._connections]
+
     def submit(
         self, task: Any, contents: Sequence[Any], background: bool = False, costs: Sequence[int] | None = None
     ) -> list[Future[Any]]:

@@ -59,7 +59,8 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
     work = run if TREC_TYPE in request.headers.get("accept", "") else answer
-    return await threads.run(request, work, waits=runtime.search.waits(query))
+    ahead = runtime.search.query_ahead(query)
+    return await threads.run(request, work, waits=runtime.search.waits(query), ahead=ahead)
 
 
 def _degraded_header(degraded: Sequence[Degraded]) -> dict[str, str]:

@@ -46,6 +46,8 @@ class RerankOptions(_Request):
     model: Name | None = None
 
 
+_Generations = Annotated[dict[Name, Annotated[StrictInt, Field(ge=0)]], Field(max_length=20)]
+
 FieldName = Annotated[Text, Field(min_length=1, max_length=LONGEST_PATH + 1)]
 
 
@@ -150,11 +152,11 @@ class SearchRequest(_Request):
         " language pairs for which the reranker was measured not to help. Hits of dense and hybrid are not reranked"
         " then, and none are if DRAGOMAN_RERANK=never is set or there is no reranker.",
     )
-    names: StrictBool = Field(
-        default=False,
+    names: StrictBool | None = Field(
+        default=None,
         description="Whether names in the query stay whole: where a table has all of one, and those of persons where"
         " their words match by form and sound. For psq and hybrid. Finding names takes longer than the rest of a search"
-        " does, and was not measured to find more.",
+        " does, and was not measured to find more, so they do not when left out.",
     )
     entities: Annotated[list[Name], Field(min_length=1, max_length=100), AtFirstFault] | None = Field(
         default=None,
@@ -238,6 +240,12 @@ class SearchRequest(_Request):
         examples=[{"count": 3, "length": 200}],
     )
     offsets: Offsets = "codepoint"
+    min_generation: _Generations | None = Field(
+        default=None,
+        description="The generation of collections that the search is to see at least, as imports and changes are"
+        " answered with it. 409 where a collection has not reached it, 503 where its index has not yet.",
+        examples=[{"news": 12}],
+    )
     query_id: Text | None = Field(
         default=None,
         min_length=1,
@@ -248,6 +256,7 @@ class SearchRequest(_Request):
     def as_query(self) -> SearchQuery:
         """What the engine is asked."""
         asked = {name: getattr(self, name) for name in type(self).model_fields if name != "query_id"}
+        asked["names"] = bool(self.names)
         if isinstance(self.explain, ExplainOptions):
             asked |= {"explain": True, "attention": self.explain.attention}
         options = asked["rerank"]

@@ -253,7 +253,7 @@ def list_terms(
     return TermList(version=listed_version, language=page.language, terms=terms, next=page.next)
 
 
-@router.get("/{name}/terms/{term:whole}")
+@router.get("/{name}/terms/{term:whole}", dependencies=[KNOWN_PARAMETERS])
 async def look_up_term(
     name: TableName,
     term: Annotated[TermToLookUp, Path(description="A term of either language, percent-encoded.")],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
-from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.answer import Degraded, as_json
 from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.turns import on_behalf_of
 from dragoman.engine.models.tagging import (
@@ -23,7 +23,7 @@ from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.threads import caller_of
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.tagging.schemas import ConfiguredTaggers, Tagged, TagRequest, TagResponse
+from dragoman.service.tagging.schemas import ConfiguredTaggers, TagRequest, TagResponse
 
 router = APIRouter(prefix="/v1/tag", route_class=StrictRoute, tags=["reading"])
 
@@ -42,8 +42,8 @@ async def taggers(settings: SettingsDep) -> ConfiguredTaggers:
     return ConfiguredTaggers(**models) if advice is None else ConfiguredTaggers(**models, advice=advice)
 
 
-@router.post("", response_model_exclude_none=True)
-async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> TagResponse:
+@router.post("", response_model=TagResponse)
+async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
     """Find names, or parts of speech, in texts of any languages. 503 where there is no tagger."""
     tagger_place(settings, body.task)
     check_texts(body.texts, settings)
@@ -62,11 +62,10 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
         results = count_in_utf16(body.texts, results)
     degraded = _note_unlearned(body.language, info.languages, info.name)
     note_degraded(request, degraded)
-    return TagResponse(
-        results=[[Tagged(**asdict(tag)) for tag in tags] for tags in results],
-        model=info.name,
-        degraded=degraded or None,
-    )
+    answer: dict[str, Any] = {"results": results, "model": info.name}
+    if degraded:
+        answer["degraded"] = degraded
+    return Response(as_json(answer), media_type="application/json")
 
 
 def _note_unlearned(language: str | None, learned: frozenset[str], name: str) -> list[Degraded]:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Row, and_, delete, select
+from sqlalchemy import Row, delete
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import InstrumentedAttribute
 
-from dragoman.deadline import DeadlinePassed, check
-from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, classify
+from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound
 from dragoman.engine.core.key_limits import current_limits
 from dragoman.engine.core.names import check_name, is_name
 from dragoman.engine.indexing.collections import CollectionInfo
 from dragoman.engine.indexing.dense.indexes import DenseIndexes
 from dragoman.engine.indexing.entities import Entities
-from dragoman.engine.indexing.filtering import FilterFields, program_of, read_filter, select_keys
+from dragoman.engine.indexing.filtering import FilterFields
 from dragoman.engine.indexing.lucene.builds import IndexState
 from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.indexing.lucene.indexes import Indexes
@@ -29,7 +23,6 @@ from dragoman.engine.indexing.stored_text import StoredText
 from dragoman.engine.models.tagging import tagger_place
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
-from dragoman.indexes.attributes.filters import Filter
 from dragoman.lexicon.text.languages import check_language
 from dragoman.store.collections.aliases import (
     Aliases,
@@ -40,6 +33,7 @@ from dragoman.store.collections.aliases import (
     hold_names,
 )
 from dragoman.store.collections.changes import change_collection, empty_collection
+from dragoman.store.collections.filtered_documents import FilteredDocuments, follow_change
 from dragoman.store.collections.granted import (
     bind_created,
     check_name_is_given,
@@ -51,10 +45,9 @@ from dragoman.store.collections.rows import CollectionRows
 from dragoman.store.collections.statistics import Statistics, collect_statistics
 from dragoman.store.collections.stored_documents import StoredDocuments
 from dragoman.store.collections.stored_entities import StoredEntities
-from dragoman.store.collections.unindexed_documents import counts
+from dragoman.store.collections.unindexed_documents import counts, retry_all
 from dragoman.store.database import Store
 from dragoman.store.documents.changing import DocumentChange
-from dragoman.store.documents.deleting import delete_selected
 from dragoman.store.documents.info import (
     DocumentInfo,
     Generations,
@@ -62,15 +55,10 @@ from dragoman.store.documents.info import (
     document_info,
     find_document,
 )
-from dragoman.store.documents.listing import DocumentList, DocumentPage
+from dragoman.store.documents.listing import DocumentPage
 from dragoman.store.documents.patch import DocumentPatch
 from dragoman.store.documents.titles import complete_titles
-from dragoman.store.models import Collection, Document, now
-
-logger = logging.getLogger("dragoman")
-
-_FOLLOW_SECONDS = 2.0
-"""How long a deletion, or a change of metadata, waits for the right to write to the index."""
+from dragoman.store.models import Collection, Document
 
 
 class Collections:
@@ -94,6 +82,7 @@ class Collections:
         self._metrics = metrics
         self._dense = dense
         self._entities = entities
+        self._filtered = FilteredDocuments(store, indexes, self._names, self._info)
         self.aliases = Aliases(store)
 
     def create(
@@ -288,7 +277,7 @@ class Collections:
             NotFound: there is no such collection.
             InvalidRequest, Unavailable: the filter is none, or the index cannot be asked.
         """
-        return self._list(name, filter).page(limit, cursor, texts=texts)
+        return self._filtered.make_list(self._row(name), filter).page(limit, cursor, texts=texts)
 
     def export(self, name: str, filter: FilterFields | None = None) -> Iterator[bytes]:
         """All documents that the filter leaves as lines that an import takes; see :class:`DocumentList`.
@@ -296,7 +285,7 @@ class Collections:
         Raises:
             NotFound, InvalidRequest, Unavailable: as :meth:`list_documents`.
         """
-        return self._list(name, filter).lines()
+        return self._filtered.make_list(self._row(name), filter).lines()
 
     def delete_documents(
         self, name: str, filter: FilterFields, *, dry_run: bool = False, expected: Generations = None
@@ -307,34 +296,15 @@ class Collections:
             NotFound, InvalidRequest, Unavailable: as :meth:`list_documents`.
             PreconditionFailed: the collection is of none of the expected generations.
         """
-        row, parsed = self._row(name), read_filter(filter)
+        row = self._row(name)
         if dry_run:
-            check_generation(expected, row.generation, "collection")
-            return len(self._select(row, parsed))
-        index = self._indexes.of(row.id)
-        deleted = delete_selected(
-            self._store, index, row.id, lambda: select_keys(index, self._program(row, parsed)), expected
-        )
+            return self._filtered.count(row, filter, expected)
+        deleted = self._filtered.delete(row, filter, expected)
         if deleted:
             self._follow(row.id)
             self._metrics.documents("deleted", deleted)
             self._dense.follow(row.id)
         return deleted
-
-    def _list(self, name: str, filter: FilterFields | None) -> DocumentList:
-        row = self._row(name)
-        keys = None if filter is None else self._select(row, read_filter(filter))
-        return DocumentList(self._store, row, keys, "" if filter is None else json.dumps(filter, sort_keys=True))
-
-    def _select(self, row: Collection, filter: Filter) -> NDArray[np.int64]:
-        """The keys of a collection's documents that a filter leaves, as its index has them."""
-        index = self._indexes.of(row.id)
-        if index.behind:
-            self._follow(row.id)
-        return select_keys(index, self._program(row, filter))
-
-    def _program(self, row: Collection, filter: Filter) -> str:
-        return program_of(filter, self._info(row), self._names)
 
     def delete_document(self, name: str, id: str, expected: Generations = None) -> int:
         """Delete a document; no later search finds it. Returns the collection's new generation.
@@ -367,11 +337,11 @@ class Collections:
 
     def ids_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
         """The ids of documents by their database keys; deleted ones are left out."""
-        return self._by_keys(Document.id, keys)
+        return self._documents.ids(keys)
 
     def languages_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
         """The languages of documents by their database keys; deleted ones are left out."""
-        return self._by_keys(Document.language, keys)
+        return self._documents.languages(keys)
 
     def index_of(self, name: str) -> CollectionIndex:
         """The index of a collection by its name.
@@ -407,37 +377,11 @@ class Collections:
             NotFound: there is no such collection.
             Unavailable: its index is being built or is broken.
         """
-        index = self.index_of(name)
-        done = 0
-        try:
-            for entry in index.unindexed.tried_before(now()):
-                check()
-                done += index.retry(entry)
-        except DeadlinePassed:
-            pass
-        finally:
-            if done:
-                index.refresh()
-        return done, index.unindexed.count()
-
-    def _by_keys(self, column: InstrumentedAttribute[str], keys: Sequence[int]) -> dict[int, str]:
-        texts: dict[int, str] = {}
-        with self._store.read() as session:
-            for start in range(0, len(keys), 1000):
-                chosen = and_(Document.key.in_(keys[start : start + 1000]), Document.deleted.is_(False))
-                texts.update((key, text) for key, text in session.execute(select(Document.key, column).where(chosen)))
-        return texts
+        return retry_all(self.index_of(name))
 
     def _follow(self, collection_id: int) -> None:
-        index = self._indexes.find(collection_id)
-        if index is None:
-            return
-        try:
-            index.follow(_FOLLOW_SECONDS)
-        except Exception as fault:
-            if classify(fault) is None:
-                raise
-            logger.warning("the index of %s follows a change later: %s", index.name, fault)
+        if (index := self._indexes.find(collection_id)) is not None:
+            follow_change(index)
 
     def _visible(self, rows: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
         """Those of some collections that whoever asks may see."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Text, bindparam, case, cast, delete, false, func, select, true, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy import Text, and_, bindparam, case, cast, delete, false, func, select, true, tuple_
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from dragoman.deadline import check
 from dragoman.engine.core.errors import NotFound
@@ -106,7 +106,11 @@ class StoredDocuments(StoredCollections, DocumentSource, TextSource):
         """Documents written or deleted after a generation, in batches of :data:`BATCH` or :data:`BATCH_CHARS`."""
         yield from self._batches(_after(DOCUMENT, collection, after), _ORDER, after)
         if after >= 0:
-            same = DOCUMENT.where(Document.collection_id == collection, Document.generation <= after)
+            same = DOCUMENT.where(
+                Document.collection_id == collection,
+                Document.generation <= after,
+                Document.metadata_generation.is_not(None),  # or SQLite reads all documents, and not the index of these
+            )
             yield from self._batches(same, _METADATA_ORDER, after)
 
     def _batches(self, statement: Any, order: tuple[Any, Any], after: int) -> Iterator[Sequence[SourceDocument]]:
@@ -161,6 +165,22 @@ class StoredDocuments(StoredCollections, DocumentSource, TextSource):
     def texts(self, keys: Sequence[int]) -> dict[int, StoredText]:
         """Documents by their keys, each with the beginning of its text; deleted ones are left out."""
         return self._texts.get(keys, self._read_texts)
+
+    def ids(self, keys: Sequence[int]) -> dict[int, str]:
+        """The ids of documents by their keys; deleted ones are left out."""
+        return self._read_column(Document.id, keys)
+
+    def languages(self, keys: Sequence[int]) -> dict[int, str]:
+        """The languages of documents by their keys; deleted ones are left out."""
+        return self._read_column(Document.language, keys)
+
+    def _read_column(self, column: InstrumentedAttribute[str], keys: Sequence[int]) -> dict[int, str]:
+        texts: dict[int, str] = {}
+        with self._store.read() as session:
+            for start in range(0, len(keys), _KEYS_AT_ONCE):
+                chosen = and_(Document.key.in_(keys[start : start + _KEYS_AT_ONCE]), Document.deleted == false())
+                texts.update((key, text) for key, text in session.execute(select(Document.key, column).where(chosen)))
+        return texts
 
     def _read_texts(self, keys: Sequence[int]) -> dict[int, StoredText]:
         texts: dict[int, StoredText] = {}

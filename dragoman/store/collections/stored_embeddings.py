@@ -79,14 +79,18 @@ class StoredEmbeddings(StoredDocuments, EmbeddingSource):
                 )
         return {document.key for document in unchanged}
 
-    def embeddings(self, collection: int, width: int, state_size: int) -> Iterator[list[Embedded]]:
+    def embeddings(
+        self, collection: int, width: int, state_size: int, keys: Sequence[int] | None = None
+    ) -> Iterator[list[Embedded]]:
         of_collection = DocumentEmbedding.collection_id == collection
         present = select(DocumentEmbedding.document_key).join(Document, _PRESENT).where(of_collection)
         columns = [column for column in _COLUMNS if state_size or not column.name.startswith("state")]
-        with self._store.read() as session:
-            keys = sorted(session.scalars(present))
-        for start in range(0, len(keys), _READ_AT_ONCE):
-            chosen = DocumentEmbedding.document_key.in_(keys[start : start + _READ_AT_ONCE])
+        if keys is None:
+            with self._store.read() as session:
+                keys = list(session.scalars(present))
+        ordered = sorted(keys)
+        for start in range(0, len(ordered), _READ_AT_ONCE):
+            chosen = DocumentEmbedding.document_key.in_(ordered[start : start + _READ_AT_ONCE])
             with self._store.read() as session:
                 rows = session.execute(select(*columns).where(chosen)).all()
             embedded = (_read_row(row, width, state_size) for row in rows)

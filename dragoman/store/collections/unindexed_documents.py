@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, false, func, insert, select
 
+from dragoman.deadline import DeadlinePassed, check
+from dragoman.engine.indexing.lucene.collection_index import CollectionIndex
 from dragoman.engine.indexing.sources import Unindexed, UnindexedList
 from dragoman.store.database import Store
 from dragoman.store.models import Document, UnindexedDocument, now
@@ -80,3 +82,24 @@ def counts(store: Store, collection_id: int | None = None) -> dict[int, int]:
         statement = statement.where(UnindexedDocument.collection_id == collection_id)
     with store.read() as session:
         return {row[0]: row[1] for row in session.execute(statement)}
+
+
+def retry_all(index: CollectionIndex) -> tuple[int, int]:
+    """Try the documents of a collection again that could not be indexed, those first whose last try is the longest ago.
+
+    Returns how many are indexed now, and how many still are not; a deadline that passes leaves out the last.
+
+    Raises:
+        Unavailable: the index is being built or is broken.
+    """
+    done = 0
+    try:
+        for entry in index.unindexed.tried_before(now()):
+            check()
+            done += index.retry(entry)
+    except DeadlinePassed:
+        pass
+    finally:
+        if done:
+            index.publish()
+    return done, index.unindexed.count()

@@ -2,7 +2,8 @@
 
 ``python -m dragoman_lab.benchmarks.checking.amounts --data DATA --split tune`` reads news, health texts and the tuning
 articles of XQuAD-R; ``--split test`` FLORES devtest. Each pair is checked as it is, and with one amount changed on
-either side.
+either side. Scores, ratios and ranges that are turned round are counted apart. ``--split long`` reads sentences of all
+parallel text that are like those of FLORES: long, with several amounts.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import regex
+
 from dragoman.checking.amounts import compare_amounts, read_amounts
-from dragoman_lab.benchmarks.checking.changes import make_changes
+from dragoman_lab.benchmarks.checking.changes import make_changes, turn_round
 
 TEN = ("de", "fr", "es", "ru", "el", "ar", "hi", "th", "ja", "zh")
 FILES = (
@@ -27,6 +30,14 @@ FILES = (
     "parallel/{language}-en/globalvoices.tsv.gz",
     "parallel/{language}-en/tatoeba_manythings.tsv.gz",
     "parallel/{language}-en/tatoeba_opusmt_test.tsv.gz",
+)
+LONG_WORDS, LONG_AMOUNTS = 18, 2
+"""Of an English sentence that is like one of FLORES with amounts: more words, and at least so many numbers."""
+_MACHINE_MADE = regex.compile(r"_MT\.|gsm8k|quran|ms_headings|cldr_names|osm_tags")
+"""Files whose translations are of machines, loose or no sentences."""
+_COUNTED = regex.compile(
+    r"\d[\d.,]*|(?i:\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|hundred|thousand"
+    r"|million|billion|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b)"
 )
 TUNING_ARTICLES = 12
 """Of XQuAD-R, the first ones."""
@@ -74,6 +85,22 @@ def read_xquad_pairs(data: Path, language: str) -> list[Pair]:
     return [pair for pair in pairs if 0.6 < len(pair[0]) / len(pair[1]) / usual < 1.6]  # the others are split otherwise
 
 
+def read_long_pairs(data: Path, language: str, most: int) -> list[Pair]:
+    """Up to ``most`` pairs of each file of parallel text, and of XQuAD's tuning articles, that are long and count."""
+    pairs = [pair for pair in read_xquad_pairs(data, language) if is_long(pair[1])][:most]
+    for folder in ("research_only/parallel", "parallel"):
+        for path in sorted((data / folder / f"{language}-en").glob("*.tsv.gz")):
+            if not _MACHINE_MADE.search(path.name):
+                lines = [pair for pair in read_pairs(data, str(path.relative_to(data)), language) if is_long(pair[1])]
+                pairs += random.Random(7).sample(lines, min(most, len(lines)))
+    return list(dict.fromkeys(pairs))
+
+
+def is_long(english: str) -> bool:
+    """Whether a sentence is long and has several numbers, as many of FLORES."""
+    return len(english) < 500 and english.count(" ") >= LONG_WORDS and len(_COUNTED.findall(english)) >= LONG_AMOUNTS
+
+
 def read_test_pairs(data: Path, language: str) -> list[Pair]:
     """FLORES devtest."""
     sides = []
@@ -91,6 +118,10 @@ def list_changed(language: str, pairs: list[Pair]) -> Iterator[tuple[str, str, s
             yield f"en {change.kind}", theirs, change.text, f"{change.before} -> {change.after}"
         for change in make_changes(theirs, language, chance):
             yield f"xx {change.kind}", change.text, english, f"{change.before} -> {change.after}"
+        if (turned := turn_round(english)) is not None:
+            yield "order en", theirs, turned.text, f"{turned.before} -> {turned.after}"
+        if (turned := turn_round(theirs)) is not None:
+            yield "order xx", turned.text, english, f"{turned.before} -> {turned.after}"
 
 
 def measure(language: str, pairs: list[Pair], show: int) -> dict[str, tuple[int, int]]:
@@ -130,7 +161,7 @@ def print_rates(language: str, counts: dict[str, tuple[int, int]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--split", choices=("tune", "test"), default="tune")
+    parser.add_argument("--split", choices=("tune", "long", "test"), default="tune")
     parser.add_argument("--languages", nargs="*", default=TEN)
     parser.add_argument("--most", type=int, default=500, help="pairs of each source of tuning data")
     parser.add_argument("--show", type=int, default=0, help="alarms and misses to print, of tuning data alone")
@@ -138,13 +169,12 @@ def main() -> None:
     totals: Counter[str] = Counter()
     wholes: Counter[str] = Counter()
     for language in options.languages:
-        tuned = options.split == "tune"
-        pairs = (
-            read_tuning_pairs(options.data, language, options.most)
-            if tuned
-            else read_test_pairs(options.data, language)
-        )
-        counts = measure(language, pairs, options.show if tuned else 0)
+        if options.split == "test":
+            pairs = read_test_pairs(options.data, language)
+        else:
+            read = read_long_pairs if options.split == "long" else read_tuning_pairs
+            pairs = read(options.data, language, options.most)
+        counts = measure(language, pairs, options.show if options.split != "test" else 0)
         print_rates(language, counts)
         for kind, (part, whole) in counts.items():
             totals[kind] += part

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 import regex
 
-__all__ = ["Change", "make_changes"]
+__all__ = ["Change", "make_changes", "turn_round"]
 
 _NUMERAL = regex.compile(r"\d+(?:[.,٫٬]\d+)*")
 _ENGLISH_NUMBERS = [
@@ -32,6 +32,9 @@ _ENGLISH_UNITS = (
     ["seconds", "minutes", "hours", "days", "weeks", "months", "years"],
     ["percent", "kilometers"], ["dollars", "euros", "yen"], ["%", " km"], ["$", "€", "£"],
 )  # fmt: skip
+
+_COUPLE = regex.compile(r"(?<![\p{L}\d.,:/–-])(\d{1,4})(:|-|–| to )(\d{1,4})(?![:/–-]?\d|[.,]\d)")
+"""Two numbers in one expression: a score, a ratio or a range."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,16 @@ def make_changes(text: str, language: str, chance: random.Random) -> Iterator[Ch
         if changes:
             start, end, after = chance.choice(changes)
             yield Change(kind, text[:start] + after + text[end:], text[start:end], after)
+
+
+def turn_round(text: str) -> Change | None:
+    """The first score, ratio or range in digits of a text the other way round; None where it has none."""
+    for match in _COUPLE.finditer(text):
+        first, joint, second = match.groups()
+        if int(first) != int(second):
+            after = f"{second}{joint}{first}"
+            return Change("order", text[: match.start()] + after + text[match.end() :], match.group(), after)
+    return None
 
 
 Replacements = Iterator[tuple[int, int, str]]

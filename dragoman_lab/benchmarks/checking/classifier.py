@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument("--languages", nargs="*", default=TEN)
     parser.add_argument("--most", type=int, default=1_012, help="pairs a language")
     parser.add_argument("--skip", type=int, default=0, help="sentences of FLORES to leave out first")
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS, help="of cases; fewer take less time")
     parser.add_argument("--tables", action="store_true", help="the dictionaries of DATA are active tables")
     parser.add_argument("--cache", type=Path, help="a file (.npz) that keeps vectors")
     parser.add_argument("--show", type=int, default=0, help="failed human translations to print, a language")
@@ -138,7 +139,7 @@ def main() -> None:
         else:
             pairs = select_pairs(read_tuning_pairs(arguments.data, language, 4 * arguments.most), arguments.most)
         knowledge = resources_of(arguments.data, language, encoding, tables=arguments.tables)
-        cases = list(make_cases(language, pairs))
+        cases = [case for case in make_cases(language, pairs) if case.kind in arguments.kinds]
         for into in (True, False):
             started = time.perf_counter()
             checks = check_cases(cases, knowledge, into)

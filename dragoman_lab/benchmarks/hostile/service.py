@@ -57,7 +57,7 @@ class Service:
         self.checkout = checkout
         self.data_dir = data_dir
         self._memory = memory
-        self._settings = {f"DRAGOMAN_{name.upper()}": setting for name, setting in settings.items()}
+        self.settings = {f"DRAGOMAN_{name.upper()}": setting for name, setting in settings.items()}
         self._keys: dict[str, str] = {}
         self.starts = 0
         self.log: deque[str] = deque(maxlen=1000)
@@ -83,7 +83,7 @@ class Service:
         with self.client("none") as anonymous:
             self.wait_for_embeddings(anonymous)
         self.stop()
-        self._settings["DRAGOMAN_EMBED"] = "on_demand"  # those of the long documents would take an hour
+        self.settings["DRAGOMAN_EMBED"] = "on_demand"  # those of the long documents would take an hour
         for role, scopes in ROLES.items():
             options = [part for scope in scopes for part in ("--scope", scope)]
             output = self._python(
@@ -144,7 +144,7 @@ class Service:
     def of(self, data_dir: Path, memory: int) -> Service:
         """The same service over a copy of the data directory."""
         other = Service(self.checkout, data_dir, memory)
-        other._keys, other._settings = self._keys, self._settings
+        other._keys, other.settings = self._keys, self.settings
         return other
 
     def _follow(self) -> None:
@@ -197,7 +197,7 @@ class Service:
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: setting for name, setting in os.environ.items() if not name.startswith("DRAGOMAN_")}
-        return inherited | {"PYTHONPATH": str(self.checkout)} | self._settings
+        return inherited | {"PYTHONPATH": str(self.checkout)} | self.settings
 
     def _python(self, *arguments: str) -> str:
         done = subprocess.run(

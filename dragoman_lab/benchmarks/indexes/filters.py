@@ -6,8 +6,11 @@ Documents are German sentences of DATA/parallel with made metadata, `--documents
 embeddings. English questions of XQuAD-R search it by psq for ten hits, without a filter and with ranges, equalities and
 `$in` that keep 50, 10, 1 and .01 % of the documents. Each filter is measured on its first use, in a process that keeps
 the columns of its fields and no sets of documents, and where it was used before. What reads a column first is told,
-too. `--vectors` made vectors are searched for a hundred hits alike. `--asked` whole searches of each filter follow over
-HTTP, in turns: no two ask the same question.
+too. `--vectors` made vectors are searched for a hundred hits alike.
+
+Whole searches of each filter follow over HTTP, `--asked` of each method, in turns: no two ask the same question. `psq`
+is without reranking. `dense` and `hybrid` are of a collection of `--vectors` of the sentences, whose embeddings are
+made of a few that the encoder made (`made_vectors.py`). So they need the encoder; `--methods psq` does without it.
 
 With `--folder` the collection is made there once, and found there again.
 """
@@ -23,21 +26,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman_lab.benchmarks.hostile.service import Service
 from dragoman_lab.benchmarks.indexes.bm25_clients import ROOT, records
-from dragoman_lab.benchmarks.load.distinct_queries import draw, sentences, vary
-from dragoman_lab.benchmarks.memory import processor_seconds
+from dragoman_lab.benchmarks.indexes.filtered_searches import BY_MEANING, METHODS, VECTORS, WORDS, measure_whole
+from dragoman_lab.benchmarks.load.distinct_queries import sentences, vary
 
 WIDTH = 384
 SHARES = (0.5, 0.1, 0.01, 0.0001)
 VALUES = 10_000
 """Distinct numbers of a field; each is in one document of so many."""
-UNCACHED = "-Ddragoman.filters=0"
+ENCODED = 500
+"""Sentences that the encoder encodes, of which the other embeddings are made."""
+ONE_SET = 1.2
+"""Room for sets of documents on first use, in those of one filter: all stages of a search find its filter, and the next
+search has another one."""
+PAGE = 100
+"""Documents of a page of a list, and of a deletion."""
+DELETIONS = 9
 Figures = dict[str, float]
 
 
@@ -74,22 +82,36 @@ def settings(folder: Path) -> Any:
 
 
 def make(arguments: argparse.Namespace, folder: Path) -> None:
-    """The collection and the table."""
+    """The collections and the table, as far as they are not there."""
     from dragoman.service.tables.schemas import UploadParameters
     from dragoman.store.library import Library
 
     library = Library(settings(folder))
     library.start(serving=False)
-    upload = UploadParameters(source="en", target="de", format="tsv", activate=True).as_upload("words")
-    library.tables.upload(upload, iter([arguments.table.read_bytes()]))
-    library.collections.create("de", "de")
-    numbered = enumerate(itertools.islice(sentences(arguments.data), arguments.documents))
-    lines = (
-        json.dumps({"id": str(key), "text": text or "-", "metadata": metadata(key)}).encode() + b"\n"
-        for key, text in numbered
-    )
-    library.collections.import_documents("de", lines)
+    there = {record.name for record in library.source.collections()}
+    if WORDS not in there:
+        upload = UploadParameters(source="en", target="de", format="tsv", activate=True).as_upload("words")
+        library.tables.upload(upload, iter([arguments.table.read_bytes()]))
+        add_documents(library, WORDS, arguments.data, arguments.documents)
+    if VECTORS not in there and BY_MEANING & set(arguments.methods):
+        from dragoman_lab.benchmarks.indexes.made_vectors import store_made_vectors
+
+        add_documents(library, VECTORS, arguments.data, arguments.vectors)
+        few = itertools.islice(sentences(arguments.data), 0, arguments.vectors, max(1, arguments.vectors // ENCODED))
+        store_made_vectors(library, VECTORS, list(few))
     library.close()
+
+
+def add_documents(library: Any, name: str, data: Path, count: int) -> None:
+    """A collection of sentences with metadata."""
+    library.collections.create(name, "de")
+    library.collections.import_documents(name, documents(data, count))
+
+
+def documents(data: Path, count: int) -> Iterator[bytes]:
+    """The lines of an import: sentences with metadata."""
+    for key, text in enumerate(itertools.islice(sentences(data), count)):
+        yield json.dumps({"id": str(key), "text": text or "-", "metadata": metadata(key)}).encode() + b"\n"
 
 
 def median(ask: Callable[[], Any], times: int) -> float:
@@ -104,22 +126,55 @@ def median(ask: Callable[[], Any], times: int) -> float:
 
 def measure(arguments: argparse.Namespace, folder: Path) -> Figures:
     """Milliseconds, by what was measured."""
-    from dragoman.engine.search.request import SearchQuery
+    figures: Figures = {}
+    questions = [record["text"] for record in records(arguments.data / "xquad_r" / "queries" / "en.jsonl.gz")]
+    if not arguments.whole:
+        figures = measure_parts(arguments, folder, questions[:: max(1, len(questions) // arguments.queries)])
+    return figures | measure_whole(folder, vary(questions), all_filters(), arguments.methods, arguments.asked)
+
+
+def measure_parts(arguments: argparse.Namespace, folder: Path, questions: Sequence[str]) -> Figures:
+    """Milliseconds of the first stage, of lists, of counts and of vectors, in this process."""
     from dragoman.store.library import Library
 
     library = Library(settings(folder))
     library.start(serving=False)
-    questions = [record["text"] for record in records(arguments.data / "xquad_r" / "queries" / "en.jsonl.gz")]
-    questions = questions[:: max(1, len(questions) // arguments.queries)]
-    figures = measure_columns(library)
+    figures = measure_columns(library) | measure_first_stage(library, questions, arguments.rounds)
     collections = library.collections
+    for share in SHARES:
+        for kind, filter in filters(share).items():
+            page = collections.list_documents(WORDS, PAGE, filter=filter)
+            figures[f"page|{kind}|{share}"] = median(
+                lambda filter=filter, page=page: collections.list_documents(WORDS, PAGE, page.next, filter=filter), 9
+            )
+            figures[f"count|{kind}|{share}"] = median(
+                lambda filter=filter: collections.delete_documents(WORDS, filter, dry_run=True), 9
+            )
+    figures |= measure_vectors(library, arguments.vectors, arguments.rounds)
+    figures |= measure_deletion(library, arguments)
+    library.close()
+    return figures
+
+
+def measure_first_stage(library: Any, questions: Sequence[str], rounds: int) -> Figures:
+    """Milliseconds of the first stage of `psq`."""
+    from dragoman.engine.search.request import SearchQuery
+
+    figures: Figures = {}
     chosen = all_filters()
     spent: dict[tuple[str, float], list[list[float]]] = {name: [[] for _ in questions] for name in chosen}
 
-    for turn in range(arguments.rounds + 1):
+    for turn in range(rounds + 1):
         for place, question in enumerate(questions):
             for name, filter in chosen.items():
-                asked = SearchQuery(query=question, query_language="en", method="psq", filter=filter, rerank=False)
+                asked = SearchQuery(
+                    query=question,
+                    query_language="en",
+                    collections=[WORDS],
+                    method="psq",
+                    filter=filter,
+                    rerank=False,
+                )
                 milliseconds = library.search.search(asked, "id").timings_ms.first_stage
                 if turn:  # the first is for Java's compiler
                     spent[name][place].append(milliseconds)
@@ -129,47 +184,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> Figures:
         figures[f"psq|{name[0]}|{name[1]}"] = statistics.median(medians)
         ratios = [with_one / alone for with_one, alone in zip(medians, without, strict=True)]
         figures[f"psq ratio|{name[0]}|{name[1]}"] = statistics.median(ratios)
-    for share in SHARES:
-        for kind, filter in filters(share).items():
-            page = collections.list_documents("de", 100, filter=filter)
-            figures[f"page|{kind}|{share}"] = median(
-                lambda filter=filter, page=page: collections.list_documents("de", 100, page.next, filter=filter), 9
-            )
-            figures[f"count|{kind}|{share}"] = median(
-                lambda filter=filter: collections.delete_documents("de", filter, dry_run=True), 9
-            )
-    figures |= measure_vectors(library, arguments.vectors, arguments.rounds)
-    library.close()
-    return figures | measure_whole(arguments, folder)
-
-
-def measure_whole(arguments: argparse.Namespace, folder: Path) -> Figures:
-    """Milliseconds of searches over HTTP, each with a question of its own, and of the service's processor time."""
-    chosen = all_filters()
-    questions = vary([record["text"] for record in records(arguments.data / "xquad_r" / "queries" / "en.jsonl.gz")])
-    warm_up = arguments.asked // 4
-    spent: dict[tuple[str, float], list[float]] = defaultdict(list)
-    computed: dict[tuple[str, float], list[float]] = defaultdict(list)
-    server = Service(ROOT, folder, embed="on_demand", rerank="never", ner_tagger="off")
-    server.start(warm=False)
-    try:
-        with server.client("none") as client:
-            for turn in range(warm_up + arguments.asked):
-                for name, question in zip(chosen, draw(questions, len(chosen)), strict=True):
-                    body = {"query": question, "query_language": "en", "method": "psq", "rerank": False}
-                    asked = body | ({"filter": chosen[name]} if chosen[name] else {})
-                    processor, started = processor_seconds(server.process.pid), time.perf_counter()
-                    client.post("/v1/search", json=asked).raise_for_status()
-                    if turn >= warm_up:
-                        spent[name].append(1e3 * (time.perf_counter() - started))
-                        computed[name].append(1e3 * (processor_seconds(server.process.pid) - processor))
-    finally:
-        server.stop()
-    return {
-        f"{what}|{kind}|{share}": statistics.median(times)
-        for what, measured in (("whole", spent), ("computed", computed))
-        for (kind, share), times in measured.items()
-    }
+    return figures
 
 
 def measure_columns(library: Any) -> Figures:
@@ -181,7 +196,7 @@ def measure_columns(library: Any) -> Figures:
         "list": [{"tags": f"t{n}"} for n in range(11)],
     }
     figures: Figures = {}
-    with library.collections.index_of("de").use(filtered=True) as index:
+    with library.collections.index_of(WORDS).use(filtered=True) as index:
         index.select_keys("*")  # reads the keys
         for kind, chosen in asked.items():
             programs = [parse_filter(filter).program(lambda names: []) for filter in chosen]
@@ -189,6 +204,17 @@ def measure_columns(library: Any) -> Figures:
             spent = [median(lambda program=program: index.select_keys(program), 1) for program in programs[1:]]
             figures[f"again|{kind}"] = statistics.median(spent)
     return figures
+
+
+def measure_deletion(library: Any, arguments: argparse.Namespace) -> Figures:
+    """Deletions of about a hundred documents by a filter; they are stored again."""
+    values = max(1, round(PAGE * VALUES / arguments.documents))
+    first = VALUES - DELETIONS * values
+    chosen = iter([{"n": {"$gte": low, "$lt": low + values}} for low in range(first, VALUES, values)])
+    spent = median(lambda: library.collections.delete_documents(WORDS, next(chosen)), DELETIONS)
+    lines = documents(arguments.data, arguments.documents)
+    library.collections.import_documents(WORDS, (line for line in lines if json.loads(line)["metadata"]["n"] >= first))
+    return {"deletion": spent}
 
 
 def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
@@ -203,9 +229,9 @@ def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     queries = noise.standard_normal((20, WIDTH)).astype(np.float32)
     dense = DenseIndex(WIDTH)
-    first = library.collections.list_documents("de", 1, texts=False).documents[0].key
+    first = library.collections.list_documents(WORDS, 1, texts=False).documents[0].key
     dense.put([Embedded(first + key, 1, [(0, 1)], vectors[key : key + 1]) for key in range(count)])
-    index = library.collections.index_of("de")
+    index = library.collections.index_of(WORDS)
     figures: Figures = {}
     for name, filter in [("none|1.0", None)] + [
         (f"{kind}|{share}", filter) for share in SHARES for kind, filter in filters(share).items()
@@ -225,33 +251,59 @@ def measure_vectors(library: Any, count: int, rounds: int) -> Figures:
 
 def report(first: Figures, again: Figures, arguments: argparse.Namespace) -> None:
     """Print the tables."""
-    say = lambda line: print(line, flush=True)  # noqa: T201, E731
+    if not arguments.whole:
+        report_parts(first, again, arguments)
+    say("\nWhole searches over HTTP; in the second brackets of the service's processor time.\n")
+    say(f"| filter | keeps | {' | '.join(arguments.methods)} |\n" + "|---" * (2 + len(arguments.methods)) + "|")
+    for kind, share in all_filters():
+        cells = [kind, _percent(share)]
+        for method in arguments.methods:
+            whole, computed = f"whole|{method}|", f"computed|{method}|"
+            cells.append(f"{_cell(first, again, whole, kind, share)} {_ratios(first, again, computed, kind, share)}")
+        say(f"| {' | '.join(cells)} |")
+
+
+def report_parts(first: Figures, again: Figures, arguments: argparse.Namespace) -> None:
+    """Print the table of what is measured in the process."""
     words, vectors = ([run[f"{what}|none|1.0"] for run in (first, again)] for what in ("psq", "dense"))
     say(f"{arguments.documents} documents: psq without a filter {words[0]:.2f} / {words[1]:.2f} ms;")
-    for what, unit in (("whole", "over HTTP"), ("computed", "of these the service computes")):
-        say(f"{unit} {first[f'{what}|none|1.0']:.1f} / {again[f'{what}|none|1.0']:.1f} ms;")
     say(f"{arguments.vectors} vectors: {vectors[0]:.2f} / {vectors[1]:.2f} ms.")
     for kind in ("dates", "list"):
         cold, warm = first[f"column|{kind}"], first[f"again|{kind}"]
         say(f"The first filter of a column of {kind} takes {cold:.1f} ms, other ones after it {warm:.1f}.")
+    say(f"A deletion of about {PAGE} documents by a filter takes {again['deletion']:.1f} ms.")
     say("Milliseconds on first use / used before; in brackets how many times those without a filter.\n")
-    say("| filter | keeps | psq | over HTTP | computed | vectors | page of 100 | dry run |\n" + "|---" * 8 + "|")
+    say("| filter | keeps | psq | vectors | page of 100 | dry run |\n" + "|---" * 6 + "|")
     for share in SHARES:
         for kind in filters(share):
-            name = f"{kind}|{share}"
-            cells = [kind, f"{share:.2%}".replace(".00%", "%")]
-            both = (first, again)
-            cells.append(
-                " / ".join(f"{run[f'psq|{name}']:.2f}" for run in both)
-                + " (" + " / ".join(f"{run[f'psq ratio|{name}']:.2f}" for run in both) + ")"
-            )  # fmt: skip
-            for what in ("whole", "computed", "dense"):
-                cells.append(
-                    " / ".join(f"{run[f'{what}|{name}']:.2f}" for run in both)
-                    + " (" + " / ".join(f"{run[f'{what}|{name}'] / run[f'{what}|none|1.0']:.2f}" for run in both) + ")"
-                )  # fmt: skip
-            cells += [" / ".join(f"{run[f'{what}|{name}']:.1f}" for run in both) for what in ("page", "count")]
+            name, both = f"{kind}|{share}", (first, again)
+            ratios = " / ".join(f"{run[f'psq ratio|{name}']:.2f}" for run in both)
+            cells = [kind, _percent(share), f"{_both(first, again, f'psq|{name}')} ({ratios})"]
+            cells.append(_cell(first, again, "dense|", kind, share))
+            cells += [_both(first, again, f"{what}|{name}") for what in ("page", "count")]
             say(f"| {' | '.join(cells)} |")
+
+
+def say(line: str) -> None:
+    """Print a line."""
+    print(line, flush=True)  # noqa: T201
+
+
+def _percent(share: float) -> str:
+    return f"{share:.2%}".replace(".00%", "%")
+
+
+def _both(first: Figures, again: Figures, name: str) -> str:
+    return f"{first[name]:.2f} / {again[name]:.2f}"
+
+
+def _cell(first: Figures, again: Figures, what: str, kind: str, share: float) -> str:
+    return f"{_both(first, again, f'{what}{kind}|{share}')} {_ratios(first, again, what, kind, share)}"
+
+
+def _ratios(first: Figures, again: Figures, what: str, kind: str, share: float) -> str:
+    ratios = [run[f"{what}{kind}|{share}"] / run[f"{what}none|1.0"] for run in (first, again)]
+    return f"({ratios[0]:.2f} / {ratios[1]:.2f})"
 
 
 def main() -> None:
@@ -263,7 +315,9 @@ def main() -> None:
     parser.add_argument("--vectors", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=40, help="about how many")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--asked", type=int, default=300, help="searches over HTTP with each filter")
+    parser.add_argument("--asked", type=int, default=300, help="searches over HTTP with each filter, of each method")
+    parser.add_argument("--methods", choices=METHODS, nargs="+", default=[*METHODS], help="of searches over HTTP")
+    parser.add_argument("--whole", action="store_true", help="searches over HTTP alone")
     parser.add_argument("--folder", type=Path, help="a data directory for the collection; default: a temporary one")
     parser.add_argument("--make", action="store_true", help="make the collection alone")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -273,17 +327,18 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary) / "data"
-        if not folder.exists():
-            make(arguments, folder)
+        make(arguments, folder)
         if arguments.make:
             return
         command = [sys.executable, "-P", "-m", __spec__.name, *sys.argv[1:], "--serve", "--folder", str(folder)]
         runs = []
-        for options in (UNCACHED, ""):
+        room = int(ONE_SET * max(arguments.documents, arguments.vectors) / 8)
+        for options in (f"-Ddragoman.filters={room}", ""):
             environment = os.environ | {"JAVA_TOOL_OPTIONS": options}
             done = subprocess.run(command, stdout=-1, text=True, check=True, env=environment)
             runs.append(json.loads(done.stdout.splitlines()[-1]))
-        report(*runs, arguments)
+        first, again = runs
+        report(first, again, arguments)
 
 
 if __name__ == "__main__":

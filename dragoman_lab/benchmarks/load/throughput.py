@@ -1,9 +1,10 @@
 """Searches a second and latency of the running service over the demo, by method and number of clients.
 
-    python -m dragoman_lab.benchmarks.load.throughput [--baseline CHECKOUT] [--rows psq dense default] [--bare]
+    python -m dragoman_lab.benchmarks.load.throughput [--processes 2] [--rows psq dense default] [--bare]
 
-`dragoman serve` of this checkout, and of each `--baseline`, serves the demo in a process of its own, with embeddings
-complete. A client in another process sends queries over keep-alive connections, one request at a time per connection:
+`dragoman serve` of this checkout, also of so many `--processes`, and of each `--baseline CHECKOUT`, serves the demo in
+a process of its own, with embeddings complete. A client in another process sends queries over keep-alive connections,
+one request at a time per connection:
 English, over all collections of the demo, ten hits with evidence. All queries of all rows differ, so that no cache of
 queries answers them. They are the demo's, each with a word of another one, or those of the files that `--questions`
 names. All servers get the same ones, in turns. The rows:
@@ -119,6 +120,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, help="among which the queries of a row are divided")
     parser.add_argument("--warm-up", type=int, default=100, help="queries before each row that are not measured")
     parser.add_argument("--questions", type=Path, nargs="+", default=[], help="JSON lines, of other English queries")
+    parser.add_argument("--processes", type=int, nargs="+", default=[], metavar="N", help="servers of N processes too")
     parser.add_argument("--baseline", type=Path, action="append", default=[], metavar="CHECKOUT")
     parser.add_argument("--bare", action="store_true", help="a bare FastAPI endpoint too")
     parser.add_argument("--documents", type=int, help="search so many German sentences instead of the demo")
@@ -133,6 +135,9 @@ def main() -> None:
         settings: dict[str, Any] = {"ner_tagger": "off"} if arguments.documents else {}
         settings |= {} if embedded else {"embed": "on_demand"}
         servers: dict[str, Service] = {"this": Service(ROOT, Path(folder, "this"), **settings)}
+        for count in arguments.processes:
+            label = f"{count} processes"
+            servers[label] = Service(ROOT, Path(folder, label), **settings, processes=str(count))
         for index, checkout in enumerate(arguments.baseline):
             servers[str(checkout)] = Service(checkout.resolve(), Path(folder, str(index)), **settings)
         memory: dict[str, dict[str, Any] | None] = {}
@@ -146,6 +151,7 @@ def main() -> None:
             for server in servers.values():
                 server.start()
                 running.callback(server.stop)
+                wait_for_processes(server)
                 if arguments.documents:
                     add_sentences(server, arguments.data, arguments.table, arguments.documents)
                     if embedded:
@@ -183,6 +189,13 @@ def prepare(server: Service, measure_memory: bool) -> dict[str, Any] | None:
         return {"idle": idle, "all_models": proportional(server.process.pid), "failed": failures}
     finally:
         server.stop()
+
+
+def wait_for_processes(server: Service) -> None:
+    """Return when all search processes of a server answer."""
+    count = int(server.settings.get("DRAGOMAN_PROCESSES", "1")) - 1
+    while sum("search process answers too" in line for line in server.log) < count:
+        time.sleep(0.1)
 
 
 def use_searches(client: httpx.Client) -> Iterator[tuple[str, int]]:

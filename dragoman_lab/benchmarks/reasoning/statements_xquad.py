@@ -127,6 +127,7 @@ def compare(library: Library, judge: Judge, statement: XquadStatement) -> Record
         "stands": statement.stands,
         "rule": None if comparison.ruling is None else asdict(comparison.ruling),
         "features": None if comparison.features is None else comparison.features.array().round(5).tolist(),
+        "opposed": comparison.opposed,
         "sentence": "" if sentence is None else statement.text[sentence.start : sentence.end],
     }
 
@@ -150,7 +151,7 @@ def write_weights(records: Sequence[Record], least_right: float) -> None:
     for name, across in (("same", False), ("across", True)):
         about[name] = fit_logistic(
             [
-                Labelled(np.array(record["features"]), record["label"], article(record))
+                Labelled(np.array(record["features"]), record["label"], article(record), record["opposed"])
                 for record in records
                 if record["features"] is not None and record["rule"] is None and record["across"] == across
             ],
@@ -169,7 +170,7 @@ def verdict(record: Record, weights: Weights) -> tuple[str, float]:
     """The label that a statement gets, and its probability."""
     ruling = None if record["rule"] is None else Ruling(record["rule"]["label"], record["rule"]["rule"])
     features = None if record["features"] is None else Features(*record["features"])
-    judged = decide(Comparison(record["across"], ruling=ruling, features=features), weights)
+    judged = decide(Comparison(record["across"], None, ruling, features, record["opposed"]), weights)
     return judged.label, judged.probability
 
 

@@ -33,6 +33,7 @@ import numpy as np
 from rich.console import Console
 
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, agreement, documents, heat_maps, summary, xquad
+from dragoman_lab.benchmarks.retrieval.first_stage import Knowledge
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import tables_of
 from dragoman_lab.evaluation.benchmark import SPLITS
@@ -109,10 +110,12 @@ def measure_pairs(arguments: argparse.Namespace, test_set: Xquad, languages: lis
     return cells
 
 
-def reading(arguments: argparse.Namespace, languages: list[str]) -> contextlib.AbstractContextManager[SearchClient]:
+def reading(
+    arguments: argparse.Namespace, languages: list[str], knowledge: Knowledge = "both"
+) -> contextlib.AbstractContextManager[SearchClient]:
     """A client of a new service with the reader and the tables between English and each language."""
     foreign = [language for language in languages if language != "en"]
-    tables = tables_of(arguments.data, foreign, arguments.work, arguments.permissive)
+    tables = tables_of(arguments.data, foreign, arguments.work, arguments.permissive, knowledge)
     settings = {"DRAGOMAN_READER": str(arguments.model)}
     return open_search_client(None, tables, data_dir=arguments.data_dir, settings=settings)
 

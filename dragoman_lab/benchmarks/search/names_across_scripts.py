@@ -5,7 +5,7 @@
 The names are the persons, places and organisations that the shipped tagger finds in English sentences. Each is a query
 by itself, over the translations of these sentences; relevant are the translations of all that have the name. The
 measure is recall at 10: of the relevant sentences, ten at most, those that are among the first ten hits. Searches are
-by `psq`, without any table (`--tables none`), or with those of the demo.
+by `psq`, without any table (`--tables none`), with those of the demo, or with the public dictionaries of the data.
 
 `--split tune` has sentences of parallel text, and single names of dictionaries as documents. Entries of dictionaries
 are divided by a digest of the English side. `--split test` has the sentences of FLORES-200 devtest: for one
@@ -29,8 +29,8 @@ import regex
 
 import dragoman
 from dragoman.demo import __path__ as demo_path
-from dragoman.door.database import Database
 from dragoman.files.atomic import atomic_file
+from dragoman_lab.benchmarks.retrieval.first_stage import make_tables
 
 LANGUAGES = {
     "test": "he ar fa ur hi bn ta th ko ja zh ru uk bg el",
@@ -73,14 +73,15 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--split", choices=LANGUAGES, default="tune")
     parser.add_argument("--languages", help="comma-separated; default: all of the split")
-    parser.add_argument("--tables", choices=("none", "demo"), default="none")
+    parser.add_argument("--tables", choices=("none", "demo", "dictionaries"), default="none")
     arguments = parser.parse_args()
     languages = (arguments.languages or LANGUAGES[arguments.split].replace(" ", ",")).split(",")
     arguments.output.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     for language in languages:
+        chosen = table_files(arguments.data, arguments.output, arguments.tables, language)
         for task in tasks(arguments.data, arguments.output, arguments.split, language):
-            rows += measure(task, arguments.tables == "demo")
+            rows += measure(task, chosen)
     with atomic_file(arguments.output / f"{arguments.split}-{arguments.tables}.json") as unfinished:
         unfinished.write_text(json.dumps([asdict(row) for row in rows], ensure_ascii=False), encoding="utf-8")
     print(report(rows))  # noqa: T201
@@ -119,11 +120,20 @@ def find_names(sentences: Sequence[str], output: Path) -> dict[str, list[int]]:
     return {name: at for name, at in places.items() if at}
 
 
-def measure(task: Task, tables: bool) -> list[Row]:
+def table_files(data: Path, output: Path, tables: str, language: str) -> list[Path]:
+    """The table files of English and a language, of the demo or of dictionaries; none where there are none."""
+    if tables == "dictionaries":
+        dictionaries = make_tables(data, language, output / "tables", permissive=True, knowledge="dictionaries")
+        return [table.path for table in dictionaries]
+    of_demo = Path(demo_path[0]) / f"table.en-{language}.tsv"
+    return [of_demo] if tables == "demo" and of_demo.exists() else []
+
+
+def measure(task: Task, tables: Sequence[Path]) -> list[Row]:
     """Search for each name of a task."""
     with dragoman.open(embed="on_demand") as database:
-        if tables:
-            _add_table(database, task.language)
+        for path in tables:
+            database.tables.add(path.stem.replace(".", "-"), path, source="en", target=task.language)
         collection = database.collection("documents", language=task.language)
         collection.add({"id": str(place), "text": text} for place, text in enumerate(task.documents))
         return [_measure_name(collection, task, name) for name in task.names]
@@ -142,12 +152,6 @@ def _measure_name(collection: Any, task: Task, name: str) -> Row:
     ]
     recall = sum(right for _, right, _ in hits) / min(len(relevant), DEPTH)
     return Row(task.kind, task.language, name, len(relevant), recall, hits)
-
-
-def _add_table(database: Database, language: str) -> None:
-    path = Path(demo_path[0]) / f"table.en-{language}.tsv"
-    if path.exists():
-        database.tables.add("demo", path, source="en", target=language)
 
 
 def _records(path: Path) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, make_tables
+from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, Knowledge, make_tables
 from dragoman_lab.benchmarks.search.measuring import measure_task, needs_embeddings, systems, write_report
 from dragoman_lab.evaluation.benchmark import SPLITS, Benchmark, load_benchmark
 from dragoman_lab.evaluation.search_client import open_search_client
@@ -81,10 +81,14 @@ def choose_languages(names: str | None, benchmark: str) -> list[str]:
     return (names or LANGUAGES[benchmark]).split(",")
 
 
-def tables_of(data_folder: Path, languages: list[str], work: Path, permissive: bool) -> list[TableFile]:
-    """The tables between English and each language, trained where the work folder has none."""
+def tables_of(
+    data_folder: Path, languages: list[str], work: Path, permissive: bool, knowledge: Knowledge = "both"
+) -> list[TableFile]:
+    """The tables between English and each language, made where the work folder has none."""
     return [
-        table for language in languages for table in make_tables(data_folder, language, work / "tables", permissive)
+        table
+        for language in languages
+        for table in make_tables(data_folder, language, work / "tables", permissive, knowledge)
     ]
 
 

@@ -28,7 +28,6 @@ from dragoman.engine.search.relevance.judging import load_fitted
 from dragoman.engine.search.request import Method
 from dragoman_lab.benchmarks.search.relevance_fit import UNITS, read_pairs, tables_of_pairs
 from dragoman_lab.benchmarks.search.relevance_judged import (
-    EVERYWHERE,
     REMOVALS,
     RERANKED,
     Asked,
@@ -57,8 +56,10 @@ from dragoman_lab.benchmarks.search.relevance_tasks import (
 )
 from dragoman_lab.evaluation.benchmark import Split
 
-DOCUMENTS = 500
-"""Of a set that nothing was fitted to, so that its embeddings are made in minutes."""
+BY_PAIR = ("psq", "dense", "hybrid")
+"""The methods whose pairs are listed."""
+DOCUMENTS = 240
+"""Of a set that nothing was fitted to, as XQuAD-R has paragraphs in a language."""
 
 
 class Row(NamedTuple):
@@ -147,17 +148,23 @@ def pair_of(question: Asked) -> str:
     return "-".join(question.task.split("-")[2:4])
 
 
+def kind_of_pair(question: Asked) -> str:
+    """The way of searching, and whether question and documents are in one language."""
+    source, target = pair_of(question).split("-")
+    return f"{question.way}, {'within' if source == target else 'between'}"
+
+
 def ask_tasks(
-    searcher: Searcher, tasks: Iterable[Task], methods: Sequence[str], questions: int, reranked: int
+    searcher: Searcher, tasks: Iterable[Task], methods: Sequence[str], questions: int, reranked: int, skip: int = 0
 ) -> list[Asked]:
-    """The questions of tasks, in all ways of searching by some methods."""
+    """The questions of tasks after the first ``skip``, in all ways of searching by some methods."""
     asked: list[Asked] = []
     for task in tasks:
         for way in ways_of(task, methods):
-            asked += searcher.ask(task, way, questions)
+            asked += searcher.ask(task, way, questions, skip)
         if task.is_reranked and reranked:
             for way in RERANKED:
-                asked += searcher.ask(task, way, reranked)
+                asked += searcher.ask(task, way, reranked, skip)
     return asked
 
 
@@ -170,20 +177,23 @@ def report(
     methods: Sequence[str],
     questions: int,
     reranked: int,
+    skip: int,
 ) -> str:
     """All tables as Markdown."""
     lines: list[str] = []
     for unit in units:
-        asked = ask_tasks(searcher, xquad_tasks(data, split, unit, pairs), methods, questions, reranked)
+        asked = ask_tasks(searcher, xquad_tasks(data, split, unit, pairs), methods, questions, reranked, skip)
         lines += table(f"XQuAD-R, {unit}s, {split}, by method", group_by(asked, lambda question: question.way))
-        for method in EVERYWHERE:
+        lines += table(f"XQuAD-R, {unit}s, {split}, between languages and within", group_by(asked, kind_of_pair))
+        for method in BY_PAIR:
             of_method = [question for question in asked if question.way == method]
             lines += table(f"XQuAD-R, {unit}s, {split}, {method}, by pair", group_by(of_method, pair_of))
     said: dict[str, list[str]] = {}
-    for task in filter(with_english, xquad_tasks(data, split, units[0], pairs)):
-        for way in ways_of(task, methods):
-            labels = [label(question.hits) for question in searcher.ask(nonsense_task(task), way, questions // 6)]
-            said.setdefault(way.name, []).extend(labels)
+    for unit in units:
+        for task in filter(with_english, xquad_tasks(data, split, unit, pairs)):
+            for way in ways_of(task, methods):
+                labels = [label(question.hits) for question in searcher.ask(nonsense_task(task), way, questions // 4)]
+                said.setdefault(way.name, []).extend(labels)
     lines += ["### Random letters", "", "| | queries | none | good |", "|---|---|---|---|"]
     lines += [f"| {way} | {len(of)} | {share(of, 'none'):.0%} | {share(of, 'good'):.0%} |" for way, of in said.items()]
     return "\n".join(lines) + "\n"
@@ -208,6 +218,7 @@ def main() -> None:
     parser.add_argument("--others", action="store_true", help="also sets that nothing was fitted to")
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
     parser.add_argument("--reranked", type=int, default=30, help="of each pair and unit, with reranking; 0: none")
+    parser.add_argument("--skip", type=int, default=0, help="questions of each pair that were looked at before")
     arguments = parser.parse_args()
     further = ("sw", "de", "zh") if arguments.others else ()
     tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs, *further)
@@ -219,6 +230,7 @@ def main() -> None:
         methods,
         arguments.questions,
         arguments.reranked,
+        arguments.skip,
     )
     with open_searcher(arguments.work, tables) as searcher:
         text = report(searcher, arguments.data, *asked)

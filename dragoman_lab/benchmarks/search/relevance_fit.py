@@ -2,12 +2,13 @@
 
     python -m dragoman_lab.benchmarks.search.relevance_fit --data DATA --work runs/relevance
 
-Asks tuning questions over sentences and paragraphs in eleven languages: from and to English, within each language and
-in a few other pairs. Also asked are the answers of the questions, as queries of few words, and random letters. For each
-set of signals that a hit may have logistic regressions are fitted: that the hit is relevant; that anything is, of the
-best hits with the relevant paragraphs and without them; and that a query is none of random letters. They are written to
-``dragoman/engine/search/relevance/fitted.json`` with the thresholds; sets of signals that few hits have keep what was
-fitted before. Test questions are not read. Signals of hits that were asked for earlier are read from the work folder.
+Asks tuning questions over sentences and paragraphs in eleven languages: within each, and from and to English of five.
+Each pair of languages is asked other questions. Also asked are the answers of the
+questions, as queries of few words, and random letters. For each set of signals that a hit may have logistic regressions
+are fitted: that the hit is relevant; that anything is, of the best hits with the relevant paragraphs and without them;
+and that a query is none of random letters. They are written to ``dragoman/engine/search/relevance/fitted.json`` with
+the thresholds; sets of signals that few hits have keep what was fitted before. Test questions are not read. Signals of
+hits that were asked for earlier are read from the work folder.
 """
 
 from __future__ import annotations
@@ -41,24 +42,25 @@ from dragoman_lab.evaluation.serving import TableFile
 
 Floats = NDArray[np.float64]
 UNITS = ("sentence", "paragraph")
-WORDS = ("lead", "clear", "share", "words")
-VECTORS = ("lead", "clear", "near")
-BOTH = (*WORDS, "near")
+WORDS = ("clear", "share", "words", "long")
+VECTORS = ("clear", "near", "long")
+BOTH = ("lead", "root", *WORDS, "near")
+RERANKED_WORDS = ("lead", *WORDS, "score")
 KINDS = {
-    "psq": WORDS,
-    "smt": ("root", *WORDS[1:]),
-    "none": WORDS,
-    "dense": ("root", *VECTORS[1:]),
+    "psq": ("root", *WORDS, "unmatched"),
+    "smt": ("root", *WORDS, "unmatched"),
+    "none": ("lead", "root", *WORDS, "unmatched"),
+    "dense": ("root", *VECTORS),
     "hybrid": BOTH,
-    "hybrid late": (*BOTH, "late"),
-    "psq rerank": (*WORDS, "score"),
-    "smt rerank": (*WORDS, "score"),
-    "none rerank": (*WORDS, "score"),
-    "dense rerank": (*VECTORS, "score"),
-    "hybrid rerank": (*BOTH, "score"),
-    "hybrid late rerank": (*BOTH, "late", "score"),
+    "hybrid late": (*BOTH, "late", "rare"),
+    "psq rerank": RERANKED_WORDS,
+    "smt rerank": RERANKED_WORDS,
+    "none rerank": RERANKED_WORDS,
+    "dense rerank": ("lead", *VECTORS, "score"),
+    "hybrid rerank": (*RERANKED_WORDS, "near"),
+    "hybrid late rerank": (*RERANKED_WORDS, "near", "late"),
 }
-"""The signals of each kind of hit: the lead, or its root where that held better on articles that were left out."""
+"""The signals of each kind of hit: the lead, its root or both, as held best on articles that were left out."""
 LIKE = {
     "smt rerank": "psq rerank",
     "none rerank": "psq rerank",
@@ -75,7 +77,7 @@ LEAST_ANSWERS = 100
 """A kind with fewer answers keeps what was fitted before."""
 NONE_OF_ANSWERED = 0.05
 """The share of questions and of short queries with relevant documents that may be called none, of each kind."""
-LEAST_NONSENSE = 20
+LEAST_NONSENSE = 15
 """Fewer answers to random letters tell nothing of a kind by words; it is like psq then."""
 MOST_NONSENSE = 0.99
 """The share of answers to random letters that shall be none."""
@@ -232,7 +234,8 @@ def threshold_of_none(about: Mapping[str, float], answers: Sequence[Best]) -> fl
 def about_names(kind: str) -> tuple[str, ...]:
     """The signals by which random letters are told."""
     names = KINDS[kind]
-    return (*names, *(["unmatched"] if "share" in names else []), *(["odd"] if "near" in names else []))
+    further = (*(["unmatched"] if "share" in names else []), *(["odd"] if "near" in names else []))
+    return tuple(dict.fromkeys((*names, *further)))
 
 
 def ask_all(
@@ -282,7 +285,7 @@ def main() -> None:
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--methods", default=",".join(get_args(Method)), help="others keep what was fitted")
     parser.add_argument("--questions", type=int, default=60, help="of each pair and unit")
-    parser.add_argument("--reranked", type=int, default=30, help="of a few pairs, with reranking; 0: none")
+    parser.add_argument("--reranked", type=int, default=20, help="of a few pairs, with reranking; 0: none")
     arguments = parser.parse_args()
     chosen = arguments.units.split(","), arguments.methods.split(",")
     tables = tables_of_pairs(arguments.data, arguments.work, arguments.pairs)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any, Literal
 
 import numpy as np
@@ -51,11 +53,11 @@ class Way:
 
 
 REMOVALS: tuple[Removal, ...] = ("document", "paragraph", "article")
+_PATIENCE = 1_800.0
+"""How long models may take, seconds: nothing is to be left out on a busy machine."""
 DEPTH = 100
 """How many documents are ranked: enough for ten where those of an article are taken out."""
 METHODS = (*(Way(method) for method in ("psq", "smt", "none", "dense", "hybrid")), Way("hybrid", late=False))
-EVERYWHERE = ("psq", "dense", "hybrid")
-"""The methods that are asked in all pairs; the others only in those of English and another language."""
 RERANKED = (Way("psq", 10), Way("hybrid", 10))
 
 
@@ -86,26 +88,37 @@ _PLACE = re.compile(r"(?P<paragraph>(?P<article>[a-z]{2}-a\d{3})-p\d{2})(-s\d{2,
 
 
 class Searcher:
-    """A service in this process with a folder that is kept, and its answers."""
+    """A service in this process with a folder that is kept, and its answers. It is started for what is not kept yet."""
 
-    def __init__(self, runtime: Runtime, folder: Path) -> None:
-        self._runtime, self._folder = runtime, folder
+    def __init__(self, start: Callable[[], Runtime], folder: Path) -> None:
+        self._start, self._folder = start, folder
 
-    def ask(self, task: Task, way: Way, questions: int) -> list[Asked]:
-        """A sample of a task's questions with their hits; those of earlier runs are read."""
-        path = self._folder / "hits" / f"{task.name}-{way.name.replace(' ', '-')}-{questions}.jsonl"
-        if not path.exists():
+    @cached_property
+    def _runtime(self) -> Runtime:
+        return self._start()
+
+    def ask(self, task: Task, way: Way, questions: int, skip: int = 0) -> list[Asked]:
+        """A sample of a task's questions after the first ``skip``, with their hits; those of earlier runs are read.
+
+        These are kept once all of them were asked, with the names of their signals. Where one is missing they are asked
+        anew.
+        """
+        places = f"{skip}-{skip + questions}" if skip else f"{questions}"
+        path = self._folder / "hits" / f"{task.name}-{way.name.replace(' ', '-')}-{places}.jsonl"
+        if not _has_all_signals(path):
             self._fill(task.collection, task.benchmark, embed=way.method in ("dense", "hybrid"))
-            lines = [self._ask(task, query, way) for query in sample(task.benchmark, questions)]
+            lines = [self._ask(task, query, way) for query in sample(task.benchmark, questions, skip)]
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            unfinished = path.with_suffix(".unfinished")
+            unfinished.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            unfinished.replace(path)
         return [
             Asked(
                 task.name,
                 way.name,
                 row["question"],
-                _read(row["hits"]),
-                {removal: _read(row["removed"][removal]) for removal in REMOVALS},
+                _read(row["hits"], row["signals"]),
+                {removal: _read(row["removed"][removal], row["signals"]) for removal in REMOVALS},
             )
             for row in json_lines(path, ("question",))
         ]
@@ -132,6 +145,9 @@ class Searcher:
             rerank=RerankOptions(way.rerank) if way.rerank else False,
         )
         retrieval = self._runtime.search.rank(request)
+        late = [stage for stage in retrieval.degraded if stage.stage in ("dense", "late", "rerank")]
+        if late:
+            raise RuntimeError(f"{task.name}: {late[0].reason}")
         if not way.late:
             _undo_late(retrieval)
         documents = retrieval.documents
@@ -143,7 +159,8 @@ class Searcher:
             parts = {part_of(document, removal) for document in relevant}
             left = [document for document in documents if part_of(ids[document.key], removal) not in parts]
             removed[removal] = _judge(retrieval, left, set())
-        return {"question": query, "hits": _judge(retrieval, documents, keys), "removed": removed}
+        signals = {"question": query, "signals": SIGNALS}
+        return {**signals, "hits": _judge(retrieval, documents, keys), "removed": removed}
 
 
 def part_of(document: str, removal: Removal) -> str:
@@ -159,11 +176,7 @@ def with_english(task: Task) -> bool:
 
 def ways_of(task: Task, methods: Sequence[str]) -> list[Way]:
     """The ways of searching, by some methods, in which a task is asked."""
-    return [
-        way
-        for way in METHODS
-        if way.method in methods and (with_english(task) or (way.late and way.method in EVERYWHERE))
-    ]
+    return [way for way in METHODS if way.method in methods and (way.late or with_english(task))]
 
 
 def _undo_late(retrieval: Retrieval) -> None:
@@ -186,15 +199,33 @@ def _judge(retrieval: Retrieval, documents: list[RankedDocument], relevant: set[
     }
 
 
-def _read(hits: Mapping[str, Any]) -> Hits:
-    signals = np.array(hits["signals"], np.float64).reshape(-1, len(SIGNALS))
+def _has_all_signals(path: Path) -> bool:
+    """Whether hits are kept there with all signals."""
+    if not path.exists():
+        return False
+    with path.open(encoding="utf-8") as lines:
+        return set(SIGNALS) <= set(json.loads(next(lines, "{}")).get("signals", ()))
+
+
+def _read(hits: Mapping[str, Any], names: Sequence[str]) -> Hits:
+    signals = np.array(hits["signals"], np.float64).reshape(-1, len(names))
+    signals = signals[:, [names.index(name) for name in SIGNALS]]
     return Hits(np.array(hits["relevant"], np.float64), signals, hits["kinds"])
 
 
 @contextmanager
 def open_searcher(folder: Path, tables: Sequence[TableFile]) -> Iterator[Searcher]:
     """A service on the data of ``folder``, with these tables active."""
-    settings = Settings.from_defaults(data_dir=folder / "data", embed="on_demand", worker_mode="thread")
+    with ExitStack() as services:
+        yield Searcher(lambda: services.enter_context(_start(folder, tables)), folder)
+
+
+@contextmanager
+def _start(folder: Path, tables: Sequence[TableFile]) -> Iterator[Runtime]:
+    settings = Settings.from_defaults(
+        data_dir=folder / "data", embed="on_demand", worker_mode="thread", worker_seconds=_PATIENCE,
+        worker_hung_seconds=_PATIENCE, rerank_seconds=_PATIENCE,
+    )  # fmt: skip
     runtime = Runtime(settings)
     try:
         runtime.start(serving=False)
@@ -205,14 +236,18 @@ def open_searcher(folder: Path, tables: Sequence[TableFile]) -> Iterator[Searche
                 upload = Upload(name, table.source, table.target, kind=table.kind, weight=table.weight, activate=True)
                 with table.path.open("rb") as stream:
                     runtime.tables.upload(upload, iter(lambda: stream.read(1 << 20), b""))
-        yield Searcher(runtime, folder)
+        yield runtime
     finally:
         runtime.close()
 
 
-def sample(task: Benchmark, questions: int) -> list[str]:
-    """So many of a task's questions, the same ones in every language."""
-    return sorted(task.queries, key=lambda query: (_digest(query), query))[:questions]
+def sample(task: Benchmark, questions: int, skip: int = 0) -> list[str]:
+    """So many of a task's questions, others in each pair of languages, so that all pairs together ask most there are.
+
+    Of all, in an order that is the same in every language, the first ``skip`` are left out.
+    """
+    left = sorted(task.queries, key=lambda query: (_digest(query), query))[skip:]
+    return Random(f"{task.source}-{task.target}").sample(left, min(questions, len(left)))
 
 
 def is_removed(question: str) -> bool:

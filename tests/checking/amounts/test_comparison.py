@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.checking.amounts import compare_amounts
+from dragoman.checking.amounts import compare_amounts, read_amounts
+from dragoman.checking.amounts.comparing.comparison import _drop_converted, _pair
+from dragoman.deadline import DeadlinePassed, deadline
 
 EQUAL = [
     ("Rund 2.500 Hafenarbeiter", "de", "About 2,500 dockers", "en"),
@@ -33,6 +35,15 @@ EQUAL = [
     ("从 20 世纪 30 年代中期开始", "zh", "From the mid-1930s", "en"),
     ("Der Zug fährt um 15:30 Uhr.", "de", "The train leaves at 3:30 p.m.", "en"),
     ("Hunderte von Menschen", "de", "Hundreds of people", "en"),
+    ("Zehntausende Menschen", "de", "Tens of thousands of people", "en"),
+    ("数十万人が参加した。", "ja", "Hundreds of thousands of people took part.", "en"),
+    ("超过三百多万人口", "zh", "More than three million inhabitants", "en"),
+    ("Depuis le XIXe siècle", "fr", "Since the 19th century", "en"),
+    ("τη δεκαετία του '80", "el", "in the 1980s", "en"),
+    ("In den nächsten zehn Jahren", "de", "In the next decade", "en"),
+    ("A unos seis pies (1,8 m)", "es", "About 6 feet", "en"),
+    ("Los trenes van a 402 km/h.", "es", "The trains go at 250 mph.", "en"),
+    ("Alrededor de las 8:00, dos de los 8 barcos", "es", "At about 8 a.m., both of the 8 ships", "en"),
 ]
 DIFFERENT = [
     (
@@ -49,6 +60,16 @@ DIFFERENT = [
     ("Тысячи людей", "ru", "Millions of people", "en", {"Тысячи", "Millions"}),
     ("Es kostet 5 Euro.", "de", "It costs $5.", "en", {"5 Euro", "$5"}),
     ("5 Männer, 5 Frauen, 2 Kinder", "de", "5 men, 2 women, 2 children", "en", {"5", "2"}),
+    ("Dos casos en 4 a 7 días", "es", "Seven cases in 4 to 7 days", "en", {"Dos", "Seven"}),
+    ("El lunes cerró; el lunes abrió.", "es", "It closed on Monday and opened on Friday.", "en", {"Friday"}),
+    ("Desde el 12 de marzo, la COVID-19", "es", "Since 12 March, COVID-12", "en", {"19", "12"}),
+    ("A unos seis pies (1,8 m)", "es", "About two feet (1.8 m)", "en", {"seis pies", "two feet"}),
+    ("Los trenes van a 402 km/h.", "es", "The trains go at 251 mph.", "en", {"402 km", "251 mph"}),
+    ("De 2 a 4 años, y 5 años después", "es", "From 2 to 4 years, and 5 weeks later", "en", {"5 años", "5 weeks"}),
+    ("Con 8.000 millones", "es", "With 8,000 thousand", "en", {"8.000 millones", "8,000 thousand"}),
+    ("Το πλοίο είχε 4 κανόνια, 4 αξιωματικούς.", "el", "The ship had 4 guns, two officers.", "en", {"4", "two"}),
+    ("下午 2 点停了两辆车", "zh", "At 1pm two vans stopped", "en", {"1"}),
+    ("Hace cinco años", "es", "A decade ago", "en", {"cinco años"}),
 ]
 
 
@@ -82,3 +103,16 @@ def test_any_two_texts_can_be_compared(source: str, target: str, language: str) 
     assert compare_amounts(source, language, source, language) == []
     for mismatch in compare_amounts(source, language, target, "en"):
         assert mismatch.source_span or mismatch.target_span
+
+
+def test_of_a_long_list_each_amount_that_is_lacking_is_seen() -> None:
+    mismatches = compare_amounts("5 km, " * 400, "de", "7 miles, " * 300, "en")
+    assert len(mismatches) == 400
+    assert compare_amounts("5 km, " * 400, "de", "5 km, " * 400, "en") == []
+
+
+def test_comparing_asks_the_deadline() -> None:
+    amounts = read_amounts("5 km, 6 km, 7 km", "de")
+    for compare in (lambda: _pair(amounts, [], dual=False), lambda: _drop_converted(amounts, amounts)):
+        with deadline(0), pytest.raises(DeadlinePassed):
+            compare()

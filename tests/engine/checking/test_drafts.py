@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from fractions import Fraction
 from types import SimpleNamespace
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 from dragoman.backbone.constraints.phrases import Phrase, has_phrase
 from dragoman.checking import Check, Knowledge, Reason, check_sentences
 from dragoman.checking.amounts import compare_amounts
+from dragoman.checking.coverage import Coverage
+from dragoman.checking.knowledge import Vectors
 from dragoman.engine.checking.choosing import choose_draft
-from dragoman.engine.checking.doubts import add_doubts
+from dragoman.engine.checking.doubts import add_doubts, find_floor, weigh_evidence
 from dragoman.engine.checking.source_amounts import list_amounts
 from dragoman.engine.checking.source_phrases import SourcePhrases
 from dragoman.engine.models.drafts import Draft, Drafts, SourceSentence, join_drafts, prompts_of
@@ -138,8 +141,10 @@ def test_drafts_that_are_cancelled_are_not_waited_for() -> None:
     ("cosine", "translation", "status"),
     [
         (0.9, "Dock workers are at the port", "ok"),
-        (0.7, "Dock workers are at the port", "draft"),
+        (0.75, "Dock workers are at the port", "draft"),
         (0.9, "Dock workers are at the station", "draft"),
+        (0.5, "Dock workers are at the port", "failed"),
+        (0.6, "Dock workers are at the station", "failed"),
         (0.9, "Dock workers are at the port of Hong Kong", "failed"),
     ],
 )
@@ -158,4 +163,44 @@ def test_more_is_asked_of_a_doubtful_translator(cosine: float, translation: str,
     assert add_doubts([pair], [Check("ok")], knowledge)[0].status == status
     failed = Check("failed", (Reason("number"),))
     assert add_doubts([pair], [failed], knowledge) == [failed]
-    assert add_doubts([pair], [Check("ok")], Knowledge("de", "en", analysis))[0].status != "ok"
+    assert add_doubts([pair], [Check("ok")], Knowledge("de", "en", analysis))[0].status == "failed"
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.floats(0, 1), st.sampled_from([Check("ok"), Check("draft", (Reason("length"),))])),
+        min_size=1,
+        max_size=4,
+    ),
+    length=st.integers(1, 12),
+)
+def test_what_has_too_little_to_show_for_it_is_withheld_for_its_meaning(
+    rows: list[tuple[float, Check]], length: int
+) -> None:
+    words = "hafen " * length
+    cosines = {f"{'port ' * length}{place}": cosine for place, (cosine, _) in enumerate(rows)}
+
+    def encode(texts: Sequence[str], language: str) -> Vectors:
+        vectors = [(cosine := cosines.get(text, 1.0), (1 - cosine**2) ** 0.5) for text in texts]
+        return np.array(vectors, np.float32)
+
+    knowledge = Knowledge("de", "en", analysis, encode=encode)
+    pairs = [(words, translation) for translation in cosines]
+    for check, pair in zip(add_doubts(pairs, [check for _, check in rows], knowledge), pairs, strict=True):
+        evidence = weigh_evidence(cosines[pair[1]], [])
+        if abs(evidence - find_floor(length)) > 1e-6:
+            assert check.status == ("draft" if evidence > find_floor(length) else "failed")
+        assert check.status == "draft" or "meaning" in {reason.code for reason in check.reasons}
+
+
+COVERAGES = st.builds(lambda covered, missing: Coverage(covered, covered + missing), *[st.integers(0, 20)] * 2)
+
+
+@given(st.floats(-1, 1), COVERAGES, COVERAGES, st.floats(0, 0.5), st.integers(0, 5))
+def test_what_speaks_for_a_draft_never_counts_against_it(
+    cosine: float, there: Coverage, back: Coverage, closer: float, more: int
+) -> None:
+    covered = min(there.covered + more, there.looked_up)
+    assert find_floor(more) <= find_floor(more + 1)
+    better = weigh_evidence(cosine + closer, [Coverage(covered, there.looked_up), back])
+    assert better >= weigh_evidence(cosine, [there, back])

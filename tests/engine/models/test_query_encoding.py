@@ -9,9 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.engine.models.models import Models
-from dragoman.engine.models.query_encoding import QueryEncoding
+from dragoman.engine.models.query_encoding import MOST_SYMBOLS, QueryEncoding, describe_left_out, without_symbols
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from tests.support.modelling import WordEncoder
@@ -75,3 +77,27 @@ def test_the_room_for_queries_is_limited_and_the_oldest_goes(
     for text in ("bee", long_query, "bee", long_query):  # of which 5,000 bytes hold one
         queries.encode(info, text, None)
     assert len(encoder.texts) == encodings
+
+
+def test_of_thousands_of_symbols_a_few_are_encoded(models: Models, encoder: WordEncoder) -> None:
+    queries, ship = QueryEncoding(models, Settings.load()), "\N{SHIP}\N{VARIATION SELECTOR-16}"
+    query = f"bee {ship * 5_000} sting"
+    queries.encode(models.encoder(), query, None)
+    queries.encode(models.encoder(), f"{query}s", queries.begin(f"{query}s"))
+    assert [text.split() for text in encoder.texts] == [
+        ["bee", ship * (MOST_SYMBOLS + 5), last] for last in ("sting", "stings")
+    ]
+
+
+@given(st.text(max_size=300), st.integers(0, 300))
+def test_letters_stay_in_their_places(text: str, symbols: int) -> None:
+    query = "!" * symbols + text
+    left = without_symbols(query)
+    assert len(left) == len(query)
+    assert all(kept == letter for kept, letter in zip(left, query, strict=True) if letter.isalnum())
+    assert (describe_left_out(query) is None) == (left == query)
+
+
+def test_what_is_written_is_encoded_as_it_is() -> None:
+    code = 'print("{}, {}!".format(ship["name"], [port.name for port in ports])) # '
+    assert without_symbols(code * 20) == code * 20

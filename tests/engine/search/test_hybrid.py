@@ -67,6 +67,16 @@ def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, e
         assert answer.translation.terms[0].term == "bee"
 
 
+def test_symbols_that_are_not_read_are_named(settings: Settings, encoder: WordEncoder) -> None:
+    with running(settings) as runtime:
+        runtime.collections.create("de", "de")
+        add(runtime, "de", *GERMAN)
+        for method in ("hybrid", "dense"):
+            answer = ask(runtime, "bee " + "\N{SHIP}" * 110, method=method, query_language="de")
+            assert answer.truncated == ["dense: the last 8 symbols of the query, such as '\N{SHIP}', are not read"]
+            assert ask(runtime, "bee " + "\N{SHIP}" * 90, method=method, query_language="de").truncated == []
+
+
 def test_hybrid_without_bm25_is_dense_and_says_so(
     settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +84,7 @@ def test_hybrid_without_bm25_is_dense_and_says_so(
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
 
-        def broken(*_: object) -> None:
+        def broken(*_: object, **__: object) -> None:
             raise IndexFault(Path("folder"), "is not there")
 
         ask_one_by_one(monkeypatch)
@@ -118,7 +128,7 @@ def test_an_index_that_fails_after_the_ranking_is_reported_once(
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN, {"id": "r", "text": "bee", "language": "ru"}, {"id": "s", "text": "bee"})
 
-        def broken(*_: object) -> None:
+        def broken(*_: object, **__: object) -> None:
             raise IndexFault(Path("folder"), "is closing")
 
         ask_one_by_one(monkeypatch)

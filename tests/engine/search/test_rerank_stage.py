@@ -135,7 +135,7 @@ def test_half_a_hybrid_search_joins_by_the_weight_of_the_method_that_is_left(
     scorer = LinkScorer()
     scorer.about = replace(scorer.about, hybrid=HybridAbout(2.5, 0.3, 0.7), first_stage_weight=0.5)
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise Unavailable("it is not there")
 
     monkeypatch.setattr(*((DenseStage, "find") if part == "encoder" else (FirstStage, "find")), broken)

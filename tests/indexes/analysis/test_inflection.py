@@ -170,6 +170,33 @@ def test_an_ending_leaves_something(language: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "noun", "verb"),
+    [
+        ("es", "música", "musicar"),
+        ("es", "víctimas", "victimar"),
+        ("es", "volcán", "volcar"),
+        ("es", "volcanes", "volcar"),
+        ("es", "cometas", "cometer"),
+        ("es", "Alpes", "alpar"),
+        ("es", "río", "reír"),
+        ("pt", "música", "musicar"),
+        ("pt", "análises", "analisar"),
+        ("pt", "séries", "seriar"),
+        ("ca", "substància", "substanciar"),
+    ],
+)
+def test_a_noun_has_no_term_of_a_verb_that_differs_by_accents(language: str, noun: str, verb: str) -> None:
+    (word,), (infinitive,) = analysis(language).tokens(noun), analysis(language).tokens(verb)
+    assert infinitive.term not in (word.term, *word.further)
+
+
+@pytest.mark.parametrize(("language", "pair"), [("es", "caído caer"), ("es", "añade añadir"), ("pt", "sabia saber")])
+def test_an_accent_makes_no_noun_of_a_participle_or_a_frequent_form(language: str, pair: str) -> None:
+    word, form = pair.split()
+    assert dictionary_form(language)(fold(word, language)) == fold(form, language)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
     ("plural", "one"),
     [("children", "child"), ("policewomen", "policewoman"), ("criteria", "criterion"), ("indices", "index")],
 )

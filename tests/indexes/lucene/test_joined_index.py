@@ -94,6 +94,7 @@ def check_batch(indexes: Pair, asked: Sequence[TranslatedQuery], k: int, bm25: B
     keys = [np.array([key, 7_000, 3][: 1 + place % 3], np.int64) for place, key in enumerate(range(len(twice)))]
     with mock.patch.object(batch, "_PROCESSORS", processors):
         scored = jvm.run(score_batch, searchers, twice, k)
+        linked = jvm.run(score_batch, searchers, twice, k, True)
     chosen = jvm.run(score_documents_batch, searchers, twice, keys)
     for place, query in enumerate(twice):
         for expected, found in zip(indexes.one.score(query, k), scored[place], strict=True):
@@ -101,6 +102,11 @@ def check_batch(indexes: Pair, asked: Sequence[TranslatedQuery], k: int, bm25: B
         for expected, found in zip(
             indexes.one.score_documents(query, keys[place].tolist()), chosen[place], strict=True
         ):
+            np.testing.assert_array_equal(found, expected)
+        for expected, found in zip(scored[place][:-1], linked[place][:-1], strict=True):
+            np.testing.assert_array_equal(found, expected)
+        of_found = indexes.one.score_documents(query, scored[place].keys.tolist())
+        for expected, found in zip(of_found, linked[place].parts, strict=True):
             np.testing.assert_array_equal(found, expected)
 
 

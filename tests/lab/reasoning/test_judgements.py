@@ -29,6 +29,25 @@ def test_labels_that_figures_tell_apart_are_learned() -> None:
     assert all(0 < about["thresholds"][label] < 1 for label in ("true", "false"))
 
 
+def test_what_is_never_called_true_has_no_say_in_the_threshold_of_true() -> None:
+    noise = np.random.default_rng(2)
+    figures = noise.normal(size=(600, len(fields(Features))))
+    figures[:, 0] += 4 * (np.arange(600) % 3 == 0)
+    labels = [LABELS[number % 3] for number in range(600)]
+    labels[:180:3] = ["false"] * 60  # which look true
+    thresholds = [
+        fit_logistic(
+            [
+                Labelled(row, label, f"a{number % 5}", opposed and number < 180)
+                for number, (row, label) in enumerate(zip(figures, labels, strict=True))
+            ],
+            0.8,
+        )["thresholds"]
+        for opposed in (False, True)
+    ]
+    assert thresholds[1]["true"] < thresholds[0]["true"] and thresholds[1]["false"] == thresholds[0]["false"]
+
+
 def test_a_threshold_is_the_least_probability_with_enough_right() -> None:
     probabilities = np.array([[0.9, 0.1, 0], [0.8, 0.2, 0], [0.7, 0.3, 0], [0.6, 0.4, 0], [0.1, 0.2, 0.7]])
     probabilities = probabilities.repeat(LEAST_LABELS, 0)

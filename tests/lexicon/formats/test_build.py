@@ -5,7 +5,7 @@ import tracemalloc
 from collections import defaultdict
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.formats import build
@@ -64,6 +64,7 @@ def reference(raw: list[RawEntry], threshold: float) -> tuple[dict[Pair, tuple[f
     return kept, len(given) - len(kept)
 
 
+@example([RawEntry(1, "a", "x", None, 1.0)] * 2 + [RawEntry(1, "b", "x", None, 1e-8)], 0.0)
 @given(raw_entries, st.sampled_from([0.0, 1e-4, 0.3]))
 def test_normalising_agrees_with_the_rules(raw: list[RawEntry], threshold: float) -> None:
     expected, pruned = reference(raw, threshold)

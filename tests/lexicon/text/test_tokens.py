@@ -1,5 +1,6 @@
 """Word splitting: offsets are exact, and equivalent spellings give the same words."""
 
+import sys
 import unicodedata
 from itertools import pairwise
 
@@ -8,6 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.lexicon.text import compatibility
 from dragoman.lexicon.text import tokens as module
 from dragoman.lexicon.text.compatibility import write_out
 from dragoman.lexicon.text.languages import UnknownLanguage
@@ -363,6 +365,12 @@ def test_compatibility_forms_are_written_out_before_words_are_cut(written: str, 
     assert folded(written, "en") == folded(plain, "en") != folded(other, "en")
     assert folded(f"x {written} y", "en") == ["x", *folded(plain, "en"), "y"]
     assert fold_term(written, "en") == fold_term(plain, "en")
+
+
+def test_no_compatibility_form_is_in_the_planes_that_are_left_out() -> None:
+    left_out = "".join(map(chr, range(compatibility._END, sys.maxunicode + 1)))
+    assert " " not in unicodedata.normalize("NFKC", left_out)
+    assert regex.search(r"[\p{No}\p{So}\p{Sm}]", left_out) is None
 
 
 def test_a_raised_digit_after_a_longer_word_is_a_note() -> None:

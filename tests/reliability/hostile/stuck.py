@@ -12,7 +12,7 @@ import re
 from threading import Event
 
 from dragoman.cli import main as command_line
-from dragoman.service import server
+from dragoman.service.http.connections import graceful_server
 from dragoman.service.runtime import Runtime
 
 
@@ -26,7 +26,7 @@ def _never_closed(runtime: Runtime) -> None:
 
 
 def main() -> None:
-    server._CLOSING_SECONDS = 3.0
+    graceful_server._CLOSING_SECONDS = 3.0
     Runtime.close = _never_closed  # type: ignore[method-assign]
     command_line.main()
 

@@ -58,7 +58,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    with server(tmp_path_factory.mktemp("bounds")) as running:
+    with server(tmp_path_factory.mktemp("bounds"), as_shipped=True, worker_mode="process") as running:
         running.client.post("/v1/collections", json={"name": "c", "language": "de"}).raise_for_status()
         running.client.post("/v1/search", json={"query": "x"}).raise_for_status()
         running.limit_memory(2 * LIMIT)  # ends a hang; the bound is on resident memory, in `post`

@@ -57,7 +57,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(data_dir: Path) -> Iterator[Server]:
-    with server(data_dir, request_seconds=600) as found:
+    with server(data_dir, as_shipped=True, request_seconds=600) as found:
         found.client.post("/v1/search", json=asked("nyumba")).raise_for_status()
         found.limit_memory(MEMORY)
         yield found

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.engine.settings import Settings
 from dragoman.service.http.connections.last_timer import OVERTIME_STATUS
-from tests.support.searching import ndjson
+from tests.support.searching import found, ndjson
+from tests.support.searching import running as opened
 from tests.support.serving import server
 
 pytestmark = pytest.mark.slow
@@ -18,8 +20,16 @@ STUCK = [sys.executable, "-m", "tests.reliability.hostile.stuck"]
 NDJSON = {"content-type": "application/x-ndjson"}
 
 
-@pytest.mark.parametrize("stuck", ["closing", "computing", "muted"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("stuck", "number"),
+    [
+        ("closing", signal.SIGTERM),
+        ("closing", signal.SIGINT),
+        ("computing", signal.SIGTERM),
+        ("muted", signal.SIGTERM),
+        ("muted", signal.SIGINT),
+    ],
+)
 def test_a_stop_that_hangs_ends_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stuck: str, number: signal.Signals
 ) -> None:
@@ -30,5 +40,6 @@ def test_a_stop_that_hangs_ends_and_nothing_is_lost(
         running.client.post("/v1/collections/c/documents", content=content, headers=NDJSON).raise_for_status()
         running.tell(number)
         assert running.ended() == OVERTIME_STATUS
-    with server(tmp_path) as running:
-        assert running.client.get("/v1/collections/c/documents/1").json()["text"] == "moja"
+    with opened(Settings.load(data_dir=tmp_path, embed="on_demand", rerank="never")) as runtime:
+        assert runtime.collections.document("c", "1").text == "moja"
+        assert found(runtime, "c", "moja") == ["1"]

@@ -32,7 +32,7 @@ def long_text(place: float) -> str:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service with long documents, and with short ones of long titles; its memory is limited."""
     directory: Path = tmp_path_factory.mktemp("shown")
-    with server(directory, answer_bytes=4 * MIB) as started:
+    with server(directory, as_shipped=True, answer_bytes=4 * MIB) as started:
         for name in ("long", "titled"):
             assert started.client.post("/v1/collections", json={"name": name, "language": "de"}).status_code == 201
         for id, place in PLACES.items():

@@ -46,6 +46,14 @@ def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
     assert (body["degraded"], body["truncated"], body["translation"]["oov"]) == ([], [], {})
 
 
+def test_what_is_null_is_left_out_and_what_is_not_asked_is_not_answered(client: httpx.Client) -> None:
+    asked = {"query": "Volcano", "query_language": "en", "collections": ["s_de"], "sort": ["id"]}
+    left_out = dict.fromkeys(("names", "facets", "filter", "cursor", "fields", "collapse", "tables", "rerank"))
+    plain, null = (client.post("/v1/search", json=asked | options).json() for options in ({}, left_out))
+    assert plain["hits"] and null["hits"] == plain["hits"]
+    assert "facets" not in plain and "facets" not in null
+
+
 def test_a_highlight_names_the_entry_that_made_it(client: httpx.Client) -> None:
     hit = search(client, "Volcano")["hits"][0]
     assert hit["highlights"] == [
@@ -114,6 +122,20 @@ def test_other_numbers_of_snippets_are_refused_by_field(client: httpx.Client) ->
     assert faults.status_code == 422
     for field in ("snippets.count", "snippets.length", "snippets.size"):
         assert field in faults.text
+
+
+def test_a_search_sees_the_generation_that_it_asks_for(client: httpx.Client) -> None:
+    request = {"query": "volcano", "collections": ["s_de"]}
+    reached = client.get("/v1/collections/s_de").json()["generation"]
+    client.put("/v1/aliases/s_alias", json={"collection": "s_de"}).raise_for_status()
+    for name in ("s_de", "s_alias"):
+        answer = client.post("/v1/search", json={**request, "min_generation": {name: reached}})
+        assert (answer.status_code, bool(answer.json()["hits"])) == (200, True)
+        answer = client.post("/v1/search", json={**request, "min_generation": {name: reached + 1}})
+        check_error(answer, 409, f"min_generation.{name}: the collection is at generation {reached}")
+    for wrong, status in (({"s_none": 1}, 404), ({"s_sw": 1}, 422), ({"s_de": -1}, 422), ({"s_de": "1"}, 422)):
+        check_error(client.post("/v1/search", json={**request, "min_generation": wrong}), status, next(iter(wrong)))
+    client.delete("/v1/aliases/s_alias").raise_for_status()
 
 
 def test_offsets_are_code_points_beyond_the_basic_plane(client: httpx.Client) -> None:

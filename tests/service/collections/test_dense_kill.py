@@ -46,7 +46,7 @@ def test_killed_while_it_embeds_it_serves_exactly_what_the_database_has(
     noise = random.Random(0 if database_url is None else 1)
     settings: dict[str, Any] = QUICK if database_url is None else {**QUICK, "database_url": database_url}
     known: dict[str, str] = {}
-    for round in range(4):
+    for round in range(3):
         running = Server(tmp_path, STANDING_IN, **settings)
         ready(running)
         if round == 0:

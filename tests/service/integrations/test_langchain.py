@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +33,14 @@ def test_langchain_retrieves_and_reranks_with_a_key(served: Keyed, package: Any)
     with pytest.raises(package.DragomanError, match="401") as refusal:
         package.DragomanRetriever(url=served.server.url).invoke("volcano")
     assert refusal.value.status == 401
+
+
+def test_the_number_of_documents_may_have_either_name(package: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    service = sys.modules[f"{package.__name__}.service"].Service
+    monkeypatch.setattr(service, "search", lambda self, body: asked.append(body["top_k"]) or [])
+    retriever = package.DragomanRetriever(options={"top_k": 6})
+    for fields in ({}, {"k": 5}, {"top_k": 4}):
+        retriever.invoke("volcano", **fields)
+    package.DragomanRetriever(k=7).invoke("volcano")
+    assert asked == [6, 5, 4, 7]

@@ -74,10 +74,14 @@ def test_dify_reads_records(served: Keyed) -> None:
         ("≤", "year", 2010, {"a/b"}),
         ("before", "year", 2015, {"a/b"}),
         ("after", "year", 2015, {"Asche"}),
+        ("is", ["topic"], "nature", {"Asche"}),
+        ("is", ["other", "topic"], "nature", {"Asche"}),
+        ("is not", ["other", "topic"], "nature", {"a/b", "bienen"}),
+        ("empty", ["other", "topic"], None, {"a/b", "bienen"}),
     ],
 )
 def test_every_operator_of_dify_is_a_filter(
-    served: Keyed, operator: str, name: str, value: Any, matching: set[str]
+    served: Keyed, operator: str, name: str | list[str], value: Any, matching: set[str]
 ) -> None:
     condition = {"name": name, "comparison_operator": operator, "value": value}
     assert titles(retrieve(served, [condition])) == matching

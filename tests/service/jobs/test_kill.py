@@ -38,7 +38,7 @@ from tests.support.standing_in import STANDING_IN
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 LINES = 400
-KILLS = int(os.environ.get("DRAGOMAN_TEST_KILLS", "5"))
+KILLS = int(os.environ.get("DRAGOMAN_TEST_KILLS", "3"))
 SLOWLY = {"job_threads": 2}
 
 

@@ -318,11 +318,11 @@ def test_background_work_knows_that_it_is_and_lets_requests_pass() -> None:
     assert not in_background() and wait_limit(3.0) == 3.0
     with background(9.0), traffic.live():
         assert in_background() and wait_limit(3.0) == 9.0
-        traffic.wait_until_idle(60.0)  # nothing to wait for: it is no request itself
+        assert traffic.wait_until_idle(60.0)  # nothing to wait for: it is no request itself
     assert not in_background()
     passed: list[bool] = []
     with traffic.live():
-        waiting = Thread(target=lambda: (traffic.wait_until_idle(60.0), passed.append(True)))
+        waiting = Thread(target=lambda: passed.append(traffic.wait_until_idle(60.0)))
         waiting.start()
         assert not passed
     waiting.join(60)

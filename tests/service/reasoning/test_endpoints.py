@@ -245,7 +245,9 @@ def test_the_same_id_in_two_collections_is_quoted_with_its_collection(reasoning:
 
 def test_without_a_bridge_it_is_503_and_says_how_to_get_one(tmp_path: Path) -> None:
     with server(tmp_path, bridge="off") as running:
-        check_error(ask(running, question="wo"), 503, "DRAGOMAN_BRIDGE")
+        refused = ask(running, question="wo")
+        check_error(refused, 503, "DRAGOMAN_BRIDGE")
+        assert "retry-after" not in refused.headers  # nothing changes while it is waited for
         told = running.client.get("/v1/reason").json()
         assert told["model"] is None and "DRAGOMAN_BRIDGE" in told["advice"]
 

@@ -15,7 +15,7 @@ from dragoman.backbone import loading, products, sentences
 from dragoman.backbone.pretrained import packages
 from dragoman.backbone.pretrained.e5 import E5Encoder
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.models.loading import has_reranker, reranker_place
 from dragoman.engine.models.models import Models
 from dragoman.engine.observability.metrics import Metrics
@@ -123,7 +123,7 @@ def test_without_its_encoder_there_is_no_reranker(monkeypatch: pytest.MonkeyPatc
     assert not has_reranker(Settings.load())
     found = Models(Settings.load(), Metrics())
     try:
-        with pytest.raises(Unavailable, match="needs e5-small: dragoman model install e5-small"):
+        with pytest.raises(NotInstalled, match="needs e5-small: dragoman model install e5-small"):
             found.reranker()
     finally:
         found.close()

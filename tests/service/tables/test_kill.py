@@ -6,7 +6,6 @@ import random
 import time
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import httpx
 import pytest
@@ -83,16 +82,20 @@ def test_no_half_of_a_version_is_ever_seen(tmp_path: Path, database_url: str | N
     settings = {} if database_url is None else {"database_url": database_url}
     acknowledged: dict[int, int] = {}
     active: int | None = None
-    for round in range(3):
-        server = Server(tmp_path, **settings)
-        if round == 0:
-            _documents(server.client)
-        uploader = Uploader(server.url, noise, acknowledged, active)
-        uploader.start()
-        uploader.wait(noise.randint(1, 3))
+    server = Server(tmp_path, **settings)
+    try:
+        _documents(server.client)
+        for _ in range(3):
+            uploader = Uploader(server.url, noise, acknowledged, active)
+            uploader.start()
+            uploader.wait(noise.randint(1, 3))
+            server.kill()
+            uploader.join()
+            server = Server(tmp_path, **settings)
+            active, versions = _check(server.client, acknowledged, uploader)
+            _check_rows(Settings.load(data_dir=tmp_path, **settings), versions)
+    finally:
         server.kill()
-        uploader.join()
-        active = _check(tmp_path, settings, acknowledged, uploader)
     assert len(acknowledged) > 1
 
 
@@ -103,30 +106,25 @@ def _documents(client: httpx.Client) -> None:
     client.post("/v1/collections/de/documents", content=body, headers=headers).raise_for_status()
 
 
-def _check(tmp_path: Path, settings: dict[str, Any], acknowledged: dict[int, int], uploader: Uploader) -> int | None:
-    server = Server(tmp_path, **settings)
-    try:
-        client = server.client
-        response = client.get("/v1/tables/words")
-        versions = response.json()["versions"] if response.status_code == 200 else []
-        numbers = [one["version"] for one in versions]
-        assert numbers == list(range(1, len(numbers) + 1))
-        assert set(acknowledged) <= set(numbers)
-        assert len(numbers) <= len(acknowledged) + 1, "one upload was under way"
-        for one in versions:
-            assert one["entries"] == ENTRIES + 2
-            (which,) = _terms(client, "which", one["version"])
-            number = int(which.removeprefix("nr"))
-            assert acknowledged.setdefault(one["version"], number) == number
-            last = _terms(client, f"word{ENTRIES - 1}", one["version"])
-            assert last == [f"wort{ENTRIES - 1}x{number}"]
-        (active,) = [one["version"] for one in versions if one["active"]] or [None]
-        assert active in uploader.possible
-        _check_search(client, active)
-    finally:
-        server.kill()
-    _check_rows(Settings.load(data_dir=tmp_path, **settings), len(versions))
-    return active
+def _check(client: httpx.Client, acknowledged: dict[int, int], uploader: Uploader) -> tuple[int | None, int]:
+    """Compare what is served with what was acknowledged; returns the active version, and how many there are."""
+    response = client.get("/v1/tables/words")
+    versions = response.json()["versions"] if response.status_code == 200 else []
+    numbers = [one["version"] for one in versions]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert set(acknowledged) <= set(numbers)
+    assert len(numbers) <= len(acknowledged) + 1, "one upload was under way"
+    for one in versions:
+        assert one["entries"] == ENTRIES + 2
+        (which,) = _terms(client, "which", one["version"])
+        number = int(which.removeprefix("nr"))
+        assert acknowledged.setdefault(one["version"], number) == number
+        last = _terms(client, f"word{ENTRIES - 1}", one["version"])
+        assert last == [f"wort{ENTRIES - 1}x{number}"]
+    (active,) = [one["version"] for one in versions if one["active"]] or [None]
+    assert active in uploader.possible
+    _check_search(client, active)
+    return active, len(versions)
 
 
 def _terms(client: httpx.Client, term: str, version: int) -> list[str]:

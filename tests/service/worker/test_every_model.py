@@ -36,8 +36,14 @@ VARYING = {"request_id", "timings_ms", "meta"}
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
     folder = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patch:  # without bfloat16, or each process would choose what is faster then
+        patch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+        yield _models(folder)
+
+
+def _models(folder: Path) -> dict[str, object]:
     return {
         "reader": tiny_reader(folder / "reader"),
         "statement_reader": tiny_statement_reader(folder / "statement_reader"),
@@ -60,7 +66,7 @@ def workers(models: dict[str, object]) -> Iterator[list[Worker]]:
 
 @pytest.fixture(scope="module")
 def threaded(models: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    yield from _serving(Server(tmp_path_factory.mktemp("threaded"), **models))
+    yield from _serving(Server(tmp_path_factory.mktemp("threaded"), forked=False, **models))
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +107,13 @@ def test_what_a_worker_answers_is_what_a_thread_answers(
     threaded: Server, served: Server, path: str, body: dict[str, Any]
 ) -> None:
     assert answer(served, path, body) == answer(threaded, path, body)
+
+
+def test_the_reranker_has_its_name_wherever_it_is_loaded(threaded: Server, served: Server) -> None:
+    for running in (threaded, served):
+        answer(running, "rerank", {"query": "Hafen", "documents": [TEXT]})
+    local, remote = (running.client.get("/integrations/routir/avail").json() for running in (threaded, served))
+    assert remote == local and remote["score"]
 
 
 def test_a_text_that_is_generated_arrives_in_pieces(served: Server) -> None:

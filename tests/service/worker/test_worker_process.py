@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import numpy as np
@@ -23,7 +23,8 @@ from dragoman.service.remote.connection import worker_error
 from dragoman.service.remote.tasks import MESSAGE_TYPE, Asked
 from dragoman.service.remote.wire import pack
 from tests.support.errorbody import check_error
-from tests.support.serving import Server, environment, server, wait_for
+from tests.support.forking import run_module
+from tests.support.serving import Server, environment, module_of, server, wait_for
 from tests.support.standing_in import STANDING_IN
 from tests.support.worker_process import Worker, ask, pair
 
@@ -70,6 +71,25 @@ def api(worker: Worker, tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
+class Undisturbed(NamedTuple):
+    """A worker that all tests that leave it as it is share, and a service that asks it."""
+
+    worker: Worker
+    api: Server
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbed]:
+    worker = Worker()
+    worker.start()
+    try:
+        with server(tmp_path_factory.mktemp("undisturbed"), STANDING_IN, worker_url=worker.url) as running:
+            fill(running)
+            yield Undisturbed(worker, running)
+    finally:
+        worker.end()
+
+
 def fill(api: Server) -> None:
     asked = {"source": "en", "target": "de", "activate": True}
     assert api.client.put("/v1/tables/words", params=asked, content=TABLE).status_code == 201
@@ -92,7 +112,8 @@ def rerank(api: Server, *documents: str) -> httpx.Response:
     return api.client.post("/v1/rerank", json=asked | {"documents": documents})
 
 
-def test_the_worker_scores_as_a_thread_does(api: Server) -> None:
+def test_the_worker_scores_as_a_thread_does(undisturbed: Undisturbed) -> None:
+    api = undisturbed.api
     body = search(api)
     assert body["hits"][0]["id"] == "both"
     assert body["degraded"] == []
@@ -200,9 +221,9 @@ def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pyt
     assert worker.end(signal.SIGTERM) in (0, -signal.SIGTERM)
 
 
-def test_what_many_clients_ask_is_scored_together_and_each_gets_its_own(api: Server) -> None:
+def test_what_many_clients_ask_is_scored_together_and_each_gets_its_own(undisturbed: Undisturbed) -> None:
     with ThreadPoolExecutor(16) as clients:
-        found = list(clients.map(lambda n: rerank(api, "Wetter " * n, "Asche").json(), range(1, 33)))
+        found = list(clients.map(lambda n: rerank(undisturbed.api, "Wetter " * n, "Asche").json(), range(1, 33)))
     for number, body in enumerate(found, 1):
         scores = {one["index"]: one["relevance_score"] for one in body["results"]}
         assert scores == pytest.approx({0: number / 1000, 1: 0.661}, abs=1e-6)
@@ -231,14 +252,14 @@ def metrics(worker: Worker) -> str:
     return httpx.get(f"{worker.url}/metrics", trust_env=False).text
 
 
-def test_a_query_that_is_too_long_is_read_in_part(api: Server) -> None:
+def test_a_query_that_is_too_long_is_read_in_part(undisturbed: Undisturbed) -> None:
     asked = {"query": "a " * 200, "query_language": "en", "documents": ["b"]}
-    (told,) = api.client.post("/v1/rerank", json=asked).json()["meta"]["warnings"]
+    (told,) = undisturbed.api.client.post("/v1/rerank", json=asked).json()["meta"]["warnings"]
     assert "only the beginning of the query was read" in told
 
 
-def test_an_answer_that_is_no_workers_is_a_503(tmp_path: Path) -> None:
-    with server(tmp_path / "other") as other, server(tmp_path / "api", worker_url=other.url) as api:
+def test_an_answer_that_is_no_workers_is_a_503(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    with server(tmp_path, worker_url=undisturbed.api.url) as api:
         check_error(rerank(api, "Asche"), 503, "worker")
 
 
@@ -256,9 +277,9 @@ LINK = Links(np.array([0]), np.array([1]), np.array([0.5], np.float32))
         (pack(Asked(Encode(), ["a"], seconds=-1.0)), "seconds: not a time to wait"),
     ],
 )
-def test_what_is_sent_to_a_worker_is_checked(worker: Worker, message: bytes, reason: str) -> None:
+def test_what_is_sent_to_a_worker_is_checked(undisturbed: Undisturbed, message: bytes, reason: str) -> None:
     sent = {"Content-Type": MESSAGE_TYPE}
-    with httpx.Client(base_url=worker.url, trust_env=False) as client:
+    with httpx.Client(base_url=undisturbed.worker.url, trust_env=False) as client:
         check_error(client.post("/v1/compute", content=message, headers=sent), 422, reason)
 
 
@@ -271,8 +292,8 @@ def test_what_is_sent_to_a_worker_is_checked(worker: Worker, message: bytes, rea
     ],
 )
 def test_a_worker_refuses_to_be_reached_from_outside(settings: dict[str, str], message: str) -> None:
-    command = [*STANDING_IN, "worker", "--host", "0.0.0.0", "--port", "0"]
-    ended = subprocess.run(command, env=environment(**settings), capture_output=True, text=True, timeout=60)
+    arguments = ["worker", "--host", "0.0.0.0", "--port", "0"]
+    ended = run_module(module_of(STANDING_IN), arguments, environment(**settings))
     assert ended.returncode == 2
     assert re.search(message, ended.stderr, re.DOTALL)
     assert settings.get("worker_token", "-") not in ended.stderr

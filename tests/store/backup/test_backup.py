@@ -362,6 +362,7 @@ import os, signal, sys
 from pathlib import Path
 from sqlalchemy import event
 from dragoman.cli.administration.backup import _restore_here
+from dragoman.cli.database import Place
 from sqlalchemy.engine import Engine
 count = 0
 @event.listens_for(Engine, "after_cursor_execute")
@@ -370,7 +371,7 @@ def kill(connection, cursor, statement, *rest):
     count += statement.startswith("INSERT INTO documents")
     if count == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-_restore_here(Path(sys.argv[1]), None, Path(sys.argv[2]), None)
+_restore_here(Path(sys.argv[1]), Place(data_dir=Path(sys.argv[2])))
 """
     data = tmp_path / "data"
     killed = subprocess.run([sys.executable, "-c", script, file, data], check=False, timeout=120)

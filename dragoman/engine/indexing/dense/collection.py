@@ -303,6 +303,12 @@ class DenseCollection:
         with self._lock:
             return self._index is not None and self._index.keeps_states
 
+    @property
+    def mean_subwords(self) -> float | None:
+        """The mean number of a document's subwords; None where their states are not kept."""
+        with self._lock:
+            return None if self._index is None else self._index.mean_subwords
+
     def _open_index(self, vector: NDArray[np.float32]) -> ShardedDenseIndex:
         with self._lock:
             index = self._index

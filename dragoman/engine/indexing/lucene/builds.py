@@ -22,6 +22,9 @@ __all__ = [
     "AnyIndex",
     "IndexState",
     "OpenIndex",
+    "current_build",
+    "find_change",
+    "find_fault",
     "has_attributes",
     "languages",
     "metadata",
@@ -77,18 +80,18 @@ def open_build(directory: Path, record: CollectionRecord, pool: Executor) -> tup
     An index in another number of parts than the record's is not outdated by that.
     """
     name = record.name
-    if (build := _current(directory)) is None:
+    if (build := current_build(directory)) is None:
         return None, ""
     try:
         index = open_index(directory / build, pool)
     except (IndexCorrupt, JavaError) as fault:
         logger.warning("the index of %s cannot be opened and is built anew: %s", name, fault)
         return None, ""
-    if (reason := _unusable(index, record)) is not None:
+    if (reason := find_fault(index, record)) is not None:
         logger.warning("the index of %s is built anew: %s", name, reason)
         index.close()
         return None, ""
-    if outdated := _find_change(index):
+    if outdated := find_change(index):
         logger.warning("the index of %s is built anew, and searched as it is until then: %s", name, outdated)
     return index, outdated
 
@@ -118,7 +121,7 @@ def remove_others(directory: Path, name: str) -> None:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _current(directory: Path) -> str | None:
+def current_build(directory: Path) -> str | None:
     """The name of the build that is to be opened, or None."""
     try:
         name = (directory / "current").read_text(encoding="ascii").strip()
@@ -127,7 +130,8 @@ def _current(directory: Path) -> str | None:
     return name if name.isalnum() and (directory / name).is_dir() else None
 
 
-def _unusable(index: AnyIndex, record: CollectionRecord) -> str | None:
+def find_fault(index: AnyIndex, record: CollectionRecord) -> str | None:
+    """Why an index cannot be used for a collection; None if it can."""
     present = index.metadata
     if present.get("collection") != record.uid or present.get("layout") not in (_LAYOUT, _WITHOUT_ATTRIBUTES):
         return "it is of another collection or layout"
@@ -141,7 +145,8 @@ def has_attributes(index: AnyIndex) -> bool:
     return index.metadata.get("layout") != _WITHOUT_ATTRIBUTES
 
 
-def _find_change(index: AnyIndex) -> str:
+def find_change(index: AnyIndex) -> str:
+    """Why an index that can be searched is to be built anew; empty if it is as a new one would be."""
     if not has_attributes(index):
         return "it has no fields of metadata"
     for language, mark in languages(index).items():

@@ -235,6 +235,16 @@ class CollectionIndex:
             with self._writing, self._failing_to(IndexState.STALE):
                 self._refresh()
 
+    def publish(self) -> None:
+        """As :meth:`refresh`, also for processes that read commits: those tell by the generation whether one is the
+        newest, and documents that are tried again have none of their own."""
+        if not self.rebuilding:
+            with self._writing:
+                with self._failing_to(IndexState.STALE):
+                    self._refresh()
+                    self._commit(self._index())
+                self._purge_tombstones()
+
     def commit(self) -> None:
         """Make the index durable where it has changed, then forget the documents deleted before.
 

@@ -24,7 +24,7 @@ _OPENERS = 4
 """Indexes that are opened at a time; one that takes long does not keep the others waiting."""
 _LONGEST_PAUSE = 30.0
 """How long an index that cannot be opened waits at most, in seconds, unless commits are rarer."""
-_SEARCHERS = cores.available()
+SEARCHERS = cores.available()
 """Parts of indexes that are searched or written at a time on threads of their own."""
 _REMOVE_SECONDS = 5.0
 """How long a deletion waits for the files to be gone; the next start removes what is left."""
@@ -50,7 +50,7 @@ class Indexes(FollowedIndex):
         self._feed = Feed(source, keys)
         self._directory = directory
         self._analysis_seconds = analysis_seconds
-        self.pool = ShardPool(_SEARCHERS)
+        self.pool = ShardPool(SEARCHERS)
         """Searches the parts of all indexes."""
         self._lock = Lock()
         pauses = (commit_seconds, max(_LONGEST_PAUSE, commit_seconds))

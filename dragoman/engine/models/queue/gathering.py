@@ -23,8 +23,9 @@ def gather(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelled 
         Exception: that of the first future that failed.
     """
     try:
-        with waiting_for_models():
-            _wait(futures, time.monotonic() + seconds, seconds, cancelled)
+        if not all(future.done() for future in futures):
+            with waiting_for_models():
+                _wait(futures, time.monotonic() + seconds, seconds, cancelled)
         return [future.result() for future in futures]
     finally:
         for future in futures:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.checking.amounts import compare_amounts
 from dragoman.checking.negation import count_negations
+from dragoman.deadline import check_each
 from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.qa.judging.rules import Ruling, read_copy
 from dragoman.engine.qa.judging.words import AnalysedText, Linker
@@ -114,7 +115,7 @@ def _rarity(statement: AnalysedText, encoded: EncodedQuery) -> Floats:
 
 def choose_best(encoded: EncodedQuery, candidates: Sequence[Candidate]) -> tuple[int, float]:
     """The place of the candidate that is most like a statement, and by how much more than the next."""
-    scores = np.array([_likeness(encoded, candidate.encoded) for candidate in candidates])
+    scores = np.array([_likeness(encoded, candidate.encoded) for candidate in check_each(candidates)])
     order = np.argsort(-scores, kind="stable")
     margin = float(scores[order[0]] - scores[order[1]]) if len(order) > 1 else 0.0
     return int(order[0]), margin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dragoman.checking.amounts import compare_amounts
 from dragoman.deadline import check_each
@@ -13,8 +13,10 @@ from dragoman.engine.models.models import Models
 from dragoman.engine.models.queue.gathering import gather
 from dragoman.engine.models.queue.worker import Cancelled
 from dragoman.engine.models.tasks import Encode
+from dragoman.engine.qa.judging.denials import is_opposed
 from dragoman.engine.qa.judging.evidence import Candidate, Features, choose_best, describe, rule_amounts
-from dragoman.engine.qa.judging.rules import Ruling, compare_texts
+from dragoman.engine.qa.judging.frames import Frame, find_frames
+from dragoman.engine.qa.judging.rules import Ruling, compare_texts, exchanges_words
 from dragoman.engine.qa.judging.weights import Label, Weights
 from dragoman.engine.qa.judging.words import AnalysedText, Linker
 from dragoman.engine.qa.texts import SourceText
@@ -34,7 +36,6 @@ _LINES = 8
 """Of a text, that are read as one sentence."""
 _NEAR = 0.5
 """Of sentences that have less of a statement's words, names are not compared by sound."""
-_CHECKED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,12 @@ class Sentence:
     start: int
     end: int
     analysed: AnalysedText
+    frame: Frame
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says what it says by itself: no line before goes on with it, or announces it."""
+        return self.frame.start == self.start and not self.frame.announced
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,8 @@ class Comparison:
     sentence: Sentence | None = None
     ruling: Ruling | None = None
     features: Features | None = None
+    opposed: bool = False
+    """Whether one of both denies, or has other words in one place, or a colon announces the sentence."""
     rules_alone: bool = False
     """Whether there were no figures to be had, as the encoder has no states to compare."""
 
@@ -124,7 +133,11 @@ class Judge:
         analysed = statements[sentence.analysed.language]
         features = describe(analysed, encoded[0], compared, best, margin, linker)
         across = language != sentence.analysed.language
-        return Comparison(across, sentence, rule_amounts(features) if across else None, features)
+        whole = replace(sentence.analysed, text=texts[sentence.text].text[sentence.frame.start : sentence.end])
+        opposed = (
+            is_opposed(analysed, whole) or sentence.frame.announced or exchanges_words(analysed, sentence.analysed)
+        )
+        return Comparison(across, sentence, rule_amounts(features) if across else None, features, opposed)
 
     def _encode(self, texts: Sequence[str], cancelled: Cancelled | None) -> list[EncodedQuery]:
         futures = self._models.worker.submit(Encode(long=True), texts)
@@ -138,7 +151,10 @@ def decide(comparison: Comparison, weights: Weights) -> Verdict:
         return Verdict(ruling.label, weights.rules[ruling.rule], comparison.sentence)
     if comparison.features is None:
         return Verdict("unknown", 1.0)
-    label, probability = (weights.across if comparison.across else weights.same).choose(comparison.features)
+    figures = weights.across if comparison.across else weights.same
+    label, probability = figures.choose(comparison.features)
+    if label == "true" and comparison.opposed:
+        label, probability = "unknown", figures.probabilities(comparison.features)["unknown"]
     return Verdict(label, probability, None if label == "unknown" else comparison.sentence)
 
 
@@ -148,19 +164,20 @@ def _read_sentences(statement: str, language: str, texts: Sequence[SourceText], 
     read = []
     for place, text in enumerate(texts):
         spans = sentences(text.text, LONGEST)
-        for index in check_each(range(max(1, len(spans) - length + 1) if spans else 0), _CHECKED):
+        frames = find_frames(text.text, spans, text.language)
+        for index in check_each(range(max(1, len(spans) - length + 1) if spans else 0)):
             start, end = spans[index][0], spans[min(index + length, len(spans)) - 1][1]
             if not _asks(text.text[start:end], text.language):
                 analysed = linker.analyse(text.text[start:end], text.language, language)
-                read.append(Sentence(place, index, start, end, analysed))
+                read.append(Sentence(place, index, start, end, analysed, frames[index]))
     return read
 
 
 def _find_wrapped(statements: Mapping[str, AnalysedText], sentences: Sequence[Sentence]) -> Comparison | None:
     """The statement in several lines of a text that breaks them within sentences."""
-    for place, first in enumerate(check_each(sentences, _CHECKED)):
+    for place, first in enumerate(check_each(sentences)):
         statement = statements[first.analysed.language]
-        if statement.language != first.analysed.language or not statement.sequence:
+        if statement.language != first.analysed.language or not statement.sequence or not first.is_whole:
             continue
         words: list[str] = []
         for last in sentences[place : place + _LINES]:
@@ -171,7 +188,7 @@ def _find_wrapped(statements: Mapping[str, AnalysedText], sentences: Sequence[Se
                 text = " ".join(line.analysed.text for line in sentences[place : sentences.index(last, place) + 1])
                 if compare_amounts(text, statement.language, statement.text, statement.language):
                     break
-                whole = Sentence(first.text, first.index, first.start, last.end, first.analysed)
+                whole = Sentence(first.text, first.index, first.start, last.end, first.analysed, first.frame)
                 return Comparison(sentence=whole, ruling=Ruling("true", "stands"))
     return None
 
@@ -193,12 +210,12 @@ def _rule(
 ) -> Comparison | None:
     """What a rule says of a statement: true where any sentence says it, else false where one denies it."""
     denied = None
-    for candidate, share in check_each(list(zip(candidates, shares, strict=True)), _CHECKED):
+    for candidate, share in check_each(list(zip(candidates, shares, strict=True))):
         statement = statements[candidate.analysed.language]
         if share < _NEAR and statement.words:
             continue
         ruling = compare_texts(statement, candidate.analysed, linker)
-        if ruling is None:
+        if ruling is None or (ruling.label == "true" and not candidate.is_whole):
             continue
         comparison = Comparison(statement.language != candidate.analysed.language, candidate, ruling)
         if ruling.label == "true":

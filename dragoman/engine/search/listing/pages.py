@@ -18,7 +18,10 @@ from dragoman.engine.search.search_ranking import MOST_RANKED
 from dragoman.engine.tables.snapshot import Snapshot
 
 _OF_PAGES = frozenset(
-    {"cursor", "offset", "top_k", "gloss", "explain", "translate_snippets", "facets", "fields", "snippets", "offsets"}
+    {
+        *("cursor", "offset", "top_k", "gloss", "explain", "translate_snippets", "facets", "fields", "snippets"),
+        *("offsets", "min_generation"),
+    }
 )
 """What the next page may have otherwise: what is shown of hits, and how many."""
 _SIGNATURE = 16

@@ -1,6 +1,6 @@
 """The relevance of hits, a calibrated probability, and whether anything was found: logistic functions of few signals.
 
-The coefficients are fitted by ``python -m dragoman_lab.benchmarks.search.relevance_fit`` to judged questions in eleven
+The coefficients are fitted by ``python -m dragoman_lab.benchmarks.search.relevance_fit`` to judged questions in several
 languages, for each set of signals that a search may have. Neither depends on the page, nor on how many hits are asked.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import regex
 
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.relevance.signals import (
@@ -21,10 +22,10 @@ from dragoman.engine.search.relevance.signals import (
     SIGNALS,
     Competition,
     Floats,
+    WordsOfRankings,
     log_odds,
     ranked_score,
     read_signals,
-    words_of,
 )
 from dragoman.engine.search.request import BY_WORDS
 from dragoman.engine.search.response import Found
@@ -32,6 +33,12 @@ from dragoman.engine.search.response import Found
 FITTED = Path(__file__).with_name("fitted.json")
 BEST = 10
 """The hits, the first ones, that tell whether anything was found."""
+_UNREADABLE = 0.1
+"""What relevance is multiplied by where the query has hardly anything that could be a word."""
+_LETTERS = regex.compile(r"[\p{L}\p{N}]\p{M}*")
+"""Letters and digits with their marks, such as vowel signs: with these one letter may be a word."""
+_WORDS = regex.compile(r"[\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}]")
+"""Letters that may be a word each."""
 _PLACES = {name: place for place, name in enumerate(SIGNALS)}
 
 Coefficients = Mapping[str, float]
@@ -73,9 +80,9 @@ class Fitted:
             result[chosen] = probabilities(self.relevance[model[0]][model[1]], signals[chosen])
         return result
 
-    def judge(self, kinds: Sequence[str], signals: Floats) -> Verdict:
-        """What is said of an answer, by its best hits, of which there is one at least."""
-        best = int(np.argmax(self.relevances(kinds, signals)))
+    def judge(self, kinds: Sequence[str], signals: Floats, relevances: Floats | None = None) -> Verdict:
+        """What is said of an answer, by its best hits, of which there is one at least; ``relevances`` where known."""
+        best = int(np.argmax(self.relevances(kinds, signals) if relevances is None else relevances))
         kind, of_best = kinds[best], signals[best : best + 1]
         factor = probabilities(self.about[kind], of_best).item() / self.none[kind]
         if factor < 1:
@@ -91,6 +98,22 @@ def load_fitted() -> Fitted:
     thresholds = content["weak"], content["good"], content["none"]
     coefficients = content["relevance"], content["answered"], content["about"]
     return Fitted(*coefficients, content["levels"], *thresholds)
+
+
+def bound(verdict: Verdict, query: str, matched: bool) -> Verdict:
+    """What may be said of an answer to a query of hardly any letters, unless documents have its words (``matched``).
+
+    By meaning a sign, such as an emoji, or a letter is near to anything. So nothing is good about the answer, and
+    without letters and digits it is none.
+    """
+    if matched:
+        return verdict
+    letters = sum(map(len, _LETTERS.findall(query)))
+    if not letters:
+        return Verdict("none", min(verdict.factor, _UNREADABLE))
+    if letters + len(_WORDS.findall(query)) < 2 and verdict.label == "good":
+        return Verdict("weak", min(verdict.factor, _UNREADABLE))
+    return verdict
 
 
 def probabilities(coefficients: Coefficients, signals: Floats) -> Floats:
@@ -111,6 +134,15 @@ def kind_of(method: str, document: RankedDocument) -> str:
     return kind if document.rerank is None else f"{kind} rerank"
 
 
+class _Judged(NamedTuple):
+    """Documents, their sets of signals, their signals, and how probably they are relevant if there is an answer."""
+
+    documents: list[RankedDocument]
+    kinds: list[str]
+    signals: Floats
+    relevances: Floats
+
+
 class Judge:
     """Gives the documents of one search their relevance, after they are ranked; of those that were reranked again."""
 
@@ -125,12 +157,14 @@ class Judge:
         unmatched = 0.0 if self._method in BY_WORDS else None
         self._ranked = Competition(scored, load_fitted().levels[kind], unmatched)
         self._reranked: Competition | None = None
-        self._words = words_of(retrieval)
+        self._words = WordsOfRankings(retrieval)
         self._best = retrieval.documents[:BEST]
+        self._judged: _Judged | None = None
         self._factor = 1.0
 
     def note_reranked(self) -> None:
         """The documents have been reranked."""
+        self._judged = None
         self._best = self._retrieval.documents[:BEST]
         scored = [
             (document, log_odds(document)) for document in self._retrieval.documents if document.rerank is not None
@@ -142,19 +176,27 @@ class Judge:
     def judge_answer(self) -> None:
         """Say what the search found, by its best documents."""
         if self._best:
-            kinds = [kind_of(self._method, document) for document in self._best]
-            signals = self._read_signals(self._best)
-            self._retrieval.verdict, self._factor = load_fitted().judge(kinds, signals)
+            best = self._read(self._best)
+            verdict = load_fitted().judge(best.kinds, best.signals, best.relevances)
+            matched = any(document.bm25 is not None and document.bm25.score > 0 for document in self._best)
+            self._retrieval.verdict, self._factor = bound(verdict, self._retrieval.query.text, matched)
 
     def judge(self, documents: Sequence[RankedDocument]) -> tuple[Floats, list[str]]:
         """Give documents their relevance; returns their signals (documents, signals) and the sets of these."""
-        signals = self._read_signals(documents)
-        kinds = [kind_of(self._method, document) for document in documents]
-        relevances = self._factor * load_fitted().relevances(kinds, signals)
+        judged = self._read(documents)
+        relevances = self._factor * judged.relevances
         for document, relevance in zip(documents, relevances.tolist(), strict=True):
             document.relevance = relevance
             document.weak = relevance < load_fitted().weak or self._retrieval.verdict == "none"
-        return signals, kinds
+        return judged.signals, judged.kinds
+
+    def _read(self, documents: Sequence[RankedDocument]) -> _Judged:
+        """The signals of documents; those of the best ones, which are most first pages, are kept."""
+        if self._judged is None or list(map(id, documents)) != list(map(id, self._judged.documents)):
+            kinds = [kind_of(self._method, document) for document in documents]
+            signals = self._read_signals(documents)
+            self._judged = _Judged(list(documents), kinds, signals, load_fitted().relevances(kinds, signals))
+        return self._judged
 
     def _read_signals(self, documents: Sequence[RankedDocument]) -> Floats:
         return read_signals(self._retrieval, documents, self._words, self._ranked, self._reranked)

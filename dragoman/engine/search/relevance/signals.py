@@ -8,7 +8,7 @@ nothing answers is as near to what is on its topic.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +19,38 @@ from dragoman.engine.search.relevance.oddness import oddness
 Floats = NDArray[np.float64]
 Group = tuple[int, str]
 """The documents of one language in one collection, by its key."""
+Row = tuple[float, ...]
 
-SIGNALS = ("first", "lead", "clear", "share", "words", "unmatched", "near", "late", "score", "odd", "root")
+SIGNALS = (
+    "first",
+    "lead",
+    "clear",
+    "share",
+    "words",
+    "unmatched",
+    "near",
+    "late",
+    "score",
+    "odd",
+    "root",
+    "long",
+    "rare",
+)
 """first: whether its score exceeds all others; lead: by how much, negative below the best; clear: by how much it
 exceeds the mean of the ten best others. share: how much of the query's idf it covers, that of words that no document
 has included; words: the logarithm of their number, of a long query :data:`MOST_WORDS`; unmatched: the share of those
 that no document has. near: its cosine, less the mean one of passages in its language. late: its match by late
 interaction. score: what orders it, of reranked documents as log odds. odd: how unlike writing the query's letters are,
-where it was encoded. root: the square root of the lead, with its sign."""
+where it was encoded. root: the square root of the lead, with its sign. long: the logarithm of the mean number of index
+terms of its collection's documents in its language, within :data:`LENGTHS`. rare: whether it has the rarest word of the
+query that documents have at all."""
 LOOKED_AT = 50
 """The first documents, which others are compared with: on every page, and however many hits are asked for."""
 OTHERS = 10
+LENGTHS = (20.0, 130.0)
+"""Sentences and paragraphs: what the functions were fitted to."""
+SUBWORDS_OF_TERM = 1.4
+"""So many subwords of the encoder come with an index term: what is known of how long documents are without words."""
 MOST_WORDS = 16
 """Words of a query that count: few of the questions that the functions were fitted to have more."""
 
@@ -80,9 +101,13 @@ class QueryWords:
         weights, sizes = ranking.query.groups[::2], ranking.query.groups[1::2].astype(np.int64)
         documents, frequencies = int(ranking.numbers[0]), ranking.numbers[2:]
         ends = np.cumsum(sizes)
-        held = [frequencies[end - size : end].any() for end, size in zip(ends.tolist(), sizes.tolist(), strict=True)]
-        words, lost = float(weights.sum()), float(weights[~np.array(held, np.bool_)].sum())
+        within = np.append(frequencies[: sizes.sum()], 0)
+        held = np.where(sizes > 0, np.maximum.reduceat(within, ends - sizes), 0) if len(sizes) else ends
+        words, lost = float(weights.sum()), float(weights[held == 0].sum())
         self.words = math.log1p(min(words, MOST_WORDS))
+        self.long = _log_length(int(ranking.numbers[1]) / max(1, documents))
+        rarities = weights * np.where(held > 0, np.log1p((documents + 0.5) / (held + 0.5)), 0.0)
+        self._rarest = int(rarities.argmax()) if rarities.any() else None
         self.unmatched = lost / words if words else 1.0
         self._attainable = ranking.attainable + lost * math.log1p((documents + 0.5) / 0.5)
 
@@ -90,19 +115,34 @@ class QueryWords:
         """How much of the query a document with this score covers."""
         return score / self._attainable if self._attainable else 0.0
 
+    def has_rarest(self, document: RankedDocument) -> bool:
+        """Whether a document has the rarest word that documents have; False where its words were not compared."""
+        return self._rarest is not None and document.linked is not None and bool(document.linked[self._rarest])
 
-def words_of(retrieval: Retrieval) -> dict[Group, QueryWords]:
-    """What the words of the query can tell, for each ranking."""
-    return {
-        (ranking.collection.key, ranking.translated.language): QueryWords(ranking)
-        for ranking in retrieval.collection_rankings
-    }
+
+class WordsOfRankings:
+    """What the words of the query can tell, for each ranking; worked out for those that have a hit."""
+
+    def __init__(self, retrieval: Retrieval) -> None:
+        self._rankings = {
+            (ranking.collection.key, ranking.translated.language): ranking for ranking in retrieval.collection_rankings
+        }
+        self._words: dict[Group, QueryWords] = {}
+
+    def of(self, group: Group) -> QueryWords | None:
+        """Those for the documents of a group; None if no word of the query is looked for there."""
+        ranking = self._rankings.get(group)
+        if ranking is None:
+            return None
+        if group not in self._words:
+            self._words[group] = QueryWords(ranking)
+        return self._words[group]
 
 
 def read_signals(
     retrieval: Retrieval,
     documents: Sequence[RankedDocument],
-    words: Mapping[Group, QueryWords],
+    words: WordsOfRankings,
     ranked: Competition,
     reranked: Competition | None,
 ) -> Floats:
@@ -117,7 +157,7 @@ def read_signals(
             competition, score = reranked, log_odds(document)
         row[:3], row[8] = competition.compare(document, score), score
         row[10] = math.copysign(math.sqrt(abs(row[1])), row[1])
-        row[3:6] = _of_words(document, words)
+        row[3:6], row[11:13] = _of_words(document, words, retrieval.mean_subwords.get(document.collection.key))
         if document.dense is not None:
             row[6] = document.dense.score - retrieval.background.get(document.language, 0.0)
         if document.late is not None:
@@ -125,12 +165,21 @@ def read_signals(
     return signals
 
 
-def _of_words(document: RankedDocument, words: Mapping[Group, QueryWords]) -> tuple[float, float, float]:
-    """The share, the number of words, and the share of unmatched ones."""
-    of_query = words.get(_group(document))
+def _of_words(document: RankedDocument, words: WordsOfRankings, subwords: float | None) -> tuple[Row, Row]:
+    """The share, the number of words and the share of unmatched ones; how long documents are, and the rarest word.
+
+    ``subwords`` is the mean number of those of its collection's documents: without words it tells how long these are.
+    """
+    of_query = words.of(_group(document))
     if of_query is None:
-        return 0.0, 0.0, 1.0
-    return of_query.share(document.bm25.score if document.bm25 is not None else 0.0), of_query.words, of_query.unmatched
+        terms = math.prod(LENGTHS) ** 0.5 if subwords is None else subwords / SUBWORDS_OF_TERM
+        return (0.0, 0.0, 1.0), (_log_length(terms), 0.0)
+    share = of_query.share(document.bm25.score if document.bm25 is not None else 0.0)
+    return (share, of_query.words, of_query.unmatched), (of_query.long, float(of_query.has_rarest(document)))
+
+
+def _log_length(terms: float) -> float:
+    return math.log(min(max(terms, LENGTHS[0]), LENGTHS[1]))
 
 
 def ranked_score(document: RankedDocument) -> float:

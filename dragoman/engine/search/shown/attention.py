@@ -48,7 +48,7 @@ def add_attention(retrieval: Retrieval, analysis: Callable[[str], Analysis]) -> 
                 done += 1
     except Unavailable as fault:
         reason = f"hits from rank {done + 1} on have no attention: {fault}"
-        retrieval.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+        retrieval.degraded.append(Degraded.of(STAGE, reason, fault.cause))
 
 
 def _query_words(query: AnalysedText) -> list[QueryWord]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -135,8 +136,8 @@ class Glosses:
         Index terms are stems. Each is written as it is in the most probable translation of the word itself, else of its
         other forms. Else it is written as any word of the tables with this stem.
         """
-        entries = view.analysed.translations(token.term, best=BEST)
-        entries = [entry for entry in entries if entry.p_forward >= LEAST_PROBABILITY]
+        entries = _without_shares(view.analysed.translations(token.term, best=_ENTRIES))
+        entries = [entry for entry in entries if entry.p_forward >= LEAST_PROBABILITY][:BEST]
         forms = self._forms_of([token.word], view)
         if not forms.keys() >= {entry.term for entry in entries}:
             vocabularies = [table.sources for table in source_tables(view)]
@@ -188,6 +189,24 @@ class Glosses:
         words = [word for other in between for word in _forms(sources, self._analysis(source), other.term)]
         form = self._forms_of(words, last).get(entry.term)
         return self._write(form, source, last) if form else entry.term
+
+
+def _without_shares(entries: Sequence[Entry]) -> list[Entry]:
+    """The translations of a word, the most probable one first, without what words have as a share of a phrase that is
+    among them: a search counts that twice, for the phrase and for its words. So they sum to 1 at most."""
+    phrases = [entry for entry in entries if " " in entry.term]
+    if not phrases:
+        return list(entries)
+    left = {entry.term: entry.p_forward for entry in entries}
+    for phrase in phrases:
+        words = sorted({word for word in phrase.term.split(" ") if word in left}, key=lambda word: left[word])
+        due = phrase.p_forward
+        for place, word in enumerate(words):  # what the least ones do not have, the others give
+            share = min(left[word], due / (len(words) - place))
+            left[word] -= share
+            due -= share
+    reduced = [replace(entry, p_forward=left[entry.term]) for entry in entries]
+    return sorted(reduced, key=lambda entry: -entry.p_forward)
 
 
 def no_gloss(language: str, reader: str, snapshot: Snapshot) -> Degraded:

@@ -61,7 +61,7 @@ def add_hits(retrieval: Retrieval) -> None:
         effect = (
             f"hits from rank {retrieval.offset + hits + 1} on have no evidence, and their snippets are their beginnings"
         )
-        retrieval.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.error_type))
+        retrieval.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.cause))
         for rank, document in enumerate(retrieval.documents[hits:], retrieval.offset + hits + 1):
             shown = Shown(beginning(document.stored.text, snippets.length))
             _list_snippets(retrieval, rank, shown)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from dragoman.deadline import check_each
 from dragoman.engine.query.analysed_text import Places
 from dragoman.engine.search.request import SNIPPET_LENGTH
-from dragoman.lexicon.query import TranslatedQuery
+from dragoman.lexicon.query import IDENTICAL, TranslatedQuery
 from dragoman.lexicon.text.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
 
@@ -54,6 +54,7 @@ class Matcher:
         self, query: TranslatedQuery, form: Literal["term", "word"], frequencies: Mapping[str, int] | None = None
     ) -> None:
         self._form = form
+        self._words = [group.query_word for group in query.groups]
         self._alternatives: dict[str, list[tuple[int, float, int]]] = {}
         for index, group in enumerate(query.groups):
             for alternative in group.alternatives:
@@ -74,23 +75,32 @@ class Matcher:
         """All pairs of a document word, or words, and a query word that translate each other, in text order.
 
         Pairs with the same document word are ordered by descending probability; one with the same query word is the
-        most probable. The text begins at ``before`` in what the tokens are of. ``places`` are those of
-        :meth:`places_among`, where they are known.
+        most probable. What a table has comes before the identical string, unless that is the document's word. The text
+        begins at ``before`` in what the tokens are of. ``places`` are those of :meth:`places_among`, where known.
         """
         matches: list[Match] = []
         ends: dict[int, int] = {}
         for place in check_each(self._places(tokens) if places is None else places, 100):
             token = tokens[place]
             answers: dict[int, Match] = {}
+            ranks: dict[int, tuple[int, float]] = {}
             for term, last in self._terms(tokens, place):
                 for group, probability, origin in self._alternatives[term]:
-                    if group not in answers or answers[group].probability < probability:
+                    rank = (self._kind(term, origin, token.word == self._words[group]), probability)
+                    if group not in answers or ranks[group] < rank:
+                        ranks[group] = rank
                         start, end = part_of(token, term) if last is token else (token.start, last.end)
                         answers[group] = Match(start - before, end - before, group, probability, origin)
             new = [match for match in answers.values() if match.end > ends.get(match.group, match.start)]
             ends |= {match.group: match.end for match in new}
             matches += sorted(new, key=lambda match: -match.probability)
         return matches
+
+    def _kind(self, term: str, origin: int, same: bool) -> int:
+        """Which of several alternatives a word is shown to match: what only counts again comes last."""
+        if term.startswith(REPEATED):
+            return 0
+        return 2 if origin >= 0 or (origin == IDENTICAL and same) else 1
 
     def counts(self, tokens: Sequence[Token]) -> Counter[str]:
         """How often each alternative occurs in a document's words."""

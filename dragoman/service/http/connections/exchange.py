@@ -8,7 +8,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 PART = 64 * 1024
 """Bytes of an answer that are handed to the transport at a time: what a client does not read is not copied there."""
-_DISCARDED_BYTES = 64 * 1024 * 1024
+DISCARDED_BYTES = 64 * 1024 * 1024
+"""The most that is read of what nobody wants to know."""
 _CLOSE = (b"connection", b"close")
 
 
@@ -40,7 +41,7 @@ class Channel(Protocol):
 def has_two_lengths(scope: Scope) -> bool:
     """Whether a body has two lengths: a proxy that goes by the other one takes its end for another caller's request."""
     names = {name for name, _ in scope["headers"]}
-    return b"transfer-encoding" in names and (b"content-length" in names or scope.get("http_version") == "1.0")
+    return b"transfer-encoding" in names and (b"content-length" in names or scope["http_version"] < "1.1")
 
 
 class Exchange:
@@ -83,7 +84,7 @@ class Exchange:
             return
         self._channel.discarding()
         discarded = 0
-        while discarded < _DISCARDED_BYTES:
+        while discarded < DISCARDED_BYTES:
             message = await self._receive()
             if message["type"] != "http.request":
                 break

@@ -38,5 +38,7 @@ class ParsingTurns:
 
     def _serve(self) -> None:
         self._timer = None
-        self._waiting.popleft()()
-        self._await_next()
+        try:
+            self._waiting.popleft()()
+        finally:
+            self._await_next()

@@ -1,9 +1,9 @@
 """uvicorn's HTTP protocol with a timer in every state, and one error body for what cannot be parsed.
 
 A connection expects a request (its head has ``request_head_seconds`` from its first byte, the next one may take
-``KEEP_ALIVE_SECONDS`` to begin), or works on one, or discards the rest of a body that was not read. While it works, the
-application bounds the time: `streaming` that of the body, `threads` that of the work. What is to be sent has a timer
-of its own at any time.
+``KEEP_ALIVE_SECONDS`` to begin), or works on one, or discards the rest of a body that was not read, or of what is no
+proper request. While it works, the application bounds the time: `streaming` that of the body, `threads` that of the
+work. What is to be sent has a timer of its own at any time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dragoman.engine.core.errors import MalformedBody, Unavailable
-from dragoman.service.http.connections.exchange import PART, Exchange, has_two_lengths
+from dragoman.service.http.connections.exchange import DISCARDED_BYTES, PART, Exchange, has_two_lengths
 from dragoman.service.http.connections.table import Connections
 from dragoman.service.http.plain import raw_error, send_error
 from dragoman.service.http.request_id import request_identifier
@@ -72,6 +72,9 @@ class Connection(H11Protocol):
         self._awaits_turn = False
         self._within_limit = True
         self._discarding = False
+        self._ending = False
+        """Whether nothing more is parsed or sent: the client is to close the connection."""
+        self._discarded = 0
         self._seconds_left = connections.limits.send_seconds
         self._seen_at, self._seen_taken = self.loop.time(), 0
 
@@ -93,6 +96,11 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, received: bytes) -> None:
+        if self._ending:
+            self._discarded += len(received)
+            if self._discarded > DISCARDED_BYTES:
+                self.drop()
+            return
         if not self._begun:
             self._begun = True
             self._expect(self._table.limits.head_seconds)
@@ -109,7 +117,7 @@ class Connection(H11Protocol):
     def _parse(self, received: bytes) -> None:
         """Parse what has arrived, piece by piece, until others have their turns or a request is to be answered."""
         seconds = 0.0
-        while received and seconds < _PARSING_SECONDS and not (self._answer_first or self.transport.is_closing()):
+        while received and seconds < _PARSING_SECONDS and not (self._answer_first or self.gone):
             seconds += self._parse_piece(received[:_PIECE_BYTES])
             received = received[_PIECE_BYTES:]
         if seconds >= _PARSING_SECONDS:
@@ -149,14 +157,30 @@ class Connection(H11Protocol):
             self._await_turn()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP; where an answer has begun, the connection just ends."""
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self.transport.is_closing():
+        """Answer what is no HTTP, unless an answer has begun, and have the client close the connection.
+
+        What the client still sends is read for a few seconds, and discarded: closing a connection with unread bytes
+        resets it, which can destroy an answer on its way (RFC 9112, 9.6).
+        """
+        if self.gone:
+            return
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(raw_error(MalformedBody("this is no valid HTTP request"), uuid4().hex))
-        self.transport.close()
         self.abandon()
+        self._ending, self._discarding, self._unparsed = True, True, b""
+        self.loop.call_later(_DISCARD_SECONDS, self.drop)  # also where a stop no longer looks at timers
+        self.flow.held = False
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client has reset it, which shows where one reads, and reading was paused
+            self.transport.abort()
+        else:
+            self.flow.resume_reading()
 
     def shutdown(self) -> None:
-        if not self.transport.is_closing():
+        if self._ending:
+            self.transport.close()
+        elif not self.transport.is_closing():
             super().shutdown()
 
     def _should_upgrade(self) -> bool:
@@ -165,11 +189,12 @@ class Connection(H11Protocol):
 
     @property
     def gone(self) -> bool:
-        return self.transport.is_closing()
+        return self._ending or self.transport.is_closing()
 
     def abandon(self) -> None:
         if self.cycle is not None:
             self.cycle.disconnected = True
+            self.cycle.waiting_for_100_continue = False  # it would be written
             self.cycle.message_event.set()
 
     def body_is_left(self) -> bool:
@@ -177,7 +202,8 @@ class Connection(H11Protocol):
             self._parse(self._take_unparsed())  # the rest may be here, and wait for its turn
         if self.conn.their_state is not h11.SEND_BODY:
             return False
-        declared = next((header for name, header in self.headers if name == b"content-length"), b"")
+        lengths = dict(self.headers)
+        declared = b"" if b"transfer-encoding" in lengths else lengths.get(b"content-length", b"")
         small = declared.isdigit() and len(declared) < 9 and int(declared) <= _SMALL_BODY
         return not small or self.conn.they_are_waiting_for_100_continue
 
@@ -239,6 +265,8 @@ class Connection(H11Protocol):
             self._table.work(self)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._ending:
+            return  # its body is no proper one, and came with it
         exchange = Exchange(self, scope, receive, send, last=not self._within_limit or has_two_lengths(scope))
         if self._within_limit or scope["path"].removesuffix("/") in _PROBES:
             await self._application(scope, receive, exchange.send)
@@ -248,7 +276,7 @@ class Connection(H11Protocol):
 
     def _hold_up(self, unparsed: bytes) -> None:
         """Read and parse no more for now."""
-        if not self.transport.is_closing():
+        if not self.gone:
             self._unparsed = unparsed
             self.flow.held = True
             self.flow.pause_reading()
@@ -262,7 +290,7 @@ class Connection(H11Protocol):
         self._awaits_turn = False
         unparsed = self._take_unparsed()
         self.flow.held = False
-        if not self.transport.is_closing():
+        if not self.gone:
             self.flow.resume_reading()
             self._parse(unparsed)
 

@@ -22,6 +22,7 @@ from dragoman.indexes.dense.sharded_index import ShardedDenseIndex
 from dragoman.service.runtime import Runtime
 from tests.support.modelling import GERMAN, WordEncoder, ask, ids, reasons, settled
 from tests.support.searching import add, crash, running
+from tests.support.serving import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -206,9 +207,12 @@ def test_while_vectors_are_spread_anew_changes_go_on(
         add(runtime, "de", *GERMAN)
         ask(runtime, "bee")
         collection = runtime.dense.of(key)
+        wait_for(lambda: not runtime.dense.follower._queue)  # a search on a busy machine does not wait for all of it
         monkeypatch.setattr(runtime.dense.follower, "following", False)
         monkeypatch.setattr(collection_module, "_bring_up", change_between)
         runtime.collections.change("de", {"shards": 3})
+        words = runtime.indexes.of(key)
+        wait_for(lambda: words.shards == 3 and not words.rebuilding)  # meanwhile documents cannot be changed
         collection.reshape()
         assert steps == [3, 3]
         assert collection._index is not None and collection._index.shards == 3

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -58,14 +59,17 @@ def test_what_lucene_had_not_committed_is_there_after_a_crash(slow: Settings) ->
         assert found(again, "c", "tatu") == ["3"]
 
 
-def test_tombstones_go_once_the_index_has_forgotten_the_document(slow: Settings) -> None:
+@pytest.mark.parametrize("keep", [CollectionIndex.commit, CollectionIndex.publish])
+def test_tombstones_go_once_the_index_has_forgotten_the_document(
+    slow: Settings, keep: Callable[[CollectionIndex], None]
+) -> None:
     with running(slow) as runtime:
         runtime.collections.create("c", "sw")
         add(runtime, "c", {"id": "1", "text": "moja"})
         runtime.collections.delete_document("c", "1")
         with runtime.store.read() as session:
             assert session.scalars(select(Document.text)).all() == [""]
-        runtime.collections.index_of("c").commit()
+        keep(runtime.collections.index_of("c"))
         with runtime.store.read() as session:
             assert session.scalar(select(func.count()).select_from(Document)) == 0
 

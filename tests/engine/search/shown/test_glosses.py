@@ -70,7 +70,21 @@ def test_inflected_forms_are_found_and_translations_are_written_as_words(runtime
     by_word = dict(found)
     assert by_word["Vulkans"][0] == by_word["Vulkane"][0] == "volcano"
     assert by_word["Generationen"] == ["generation"]  # "generally" has the same stem
-    assert set(by_word["Waldbrandes"]) == {"forest fire", "forest", "fire"}
+    assert by_word["Waldbrandes"] == ["forest fire"]  # its words have no more than their shares of it
+
+
+def test_the_share_of_a_phrase_is_not_counted_twice(runtime: Runtime) -> None:
+    put(
+        runtime,
+        "rain\tRegen\t1\t1\nrain\tStarkregen\t1\t0.5\nheavy rain\tStarkregen\t1\t0.5\nheavy\tschwer\t1\t1\n",
+        "rain",
+    )
+    glosses = runtime.search.glosses("en", runtime.search.snapshot)
+    tokens = runtime.search.analysis("de").tokens("Starkregen")
+    ((_, translations),) = glosses.of_tokens(tokens, "de")
+    probabilities = {translation.term: translation.probability for translation in translations}
+    assert next(iter(probabilities)) == "heavy rain" and probabilities["heavy rain"] == pytest.approx(0.5)
+    assert 0.4 < probabilities["rain"] <= 0.5 and sum(probabilities.values()) <= 1 + 1e-6
 
 
 def test_offsets_are_code_points_of_the_whole_text(runtime: Runtime) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.checking.amounts import compare_amounts
-from dragoman_lab.benchmarks.checking.changes import make_changes
+from dragoman_lab.benchmarks.checking.changes import make_changes, turn_round
 
 SENTENCE = "On Monday, 5 June 1995, seven ships sailed 2,500 kilometers."
 TRANSLATIONS = {
@@ -34,3 +34,17 @@ def test_a_change_is_told_and_its_absence_is_not(language: str, seed: int) -> No
     for change in make_changes(SENTENCE, "en", random.Random(seed)):
         assert change.text != SENTENCE
         assert compare_amounts(TRANSLATIONS[language], language, change.text, "en")
+
+
+@pytest.mark.parametrize(
+    ("text", "turned"),
+    [
+        ("It ended 3–2 today.", "It ended 2–3 today."),
+        ("From 1990 to 1995", "From 1995 to 1990"),
+        ("On 3-5-2020 it was 2:2.", None),
+        ("A320-200 and 1.5-2", None),
+    ],
+)
+def test_two_numbers_of_one_expression_are_turned_round(text: str, turned: str | None) -> None:
+    change = turn_round(text)
+    assert (change.text if change else None) == turned

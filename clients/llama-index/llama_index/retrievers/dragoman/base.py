@@ -23,6 +23,7 @@ from llama_index.retrievers.dragoman.service import (
     search_body,
 )
 
+_TOP_K = 10
 _SHOWN_TO_MODELS = ("title", "language")
 """What a language model and an encoder read of a hit beside its text; the document's metadata they read, too."""
 
@@ -50,7 +51,7 @@ class DragomanRetriever(BaseRetriever):
     A node's text is the passage of a document that matches best, verbatim. Its metadata has the document's and the
     hit's ``collection``, ``id``, ``language``, ``title``, ``score``, ``relevance``, ``snippet_start``, ``highlights``
     and what else was asked for. Fields have the meaning that they have in ``POST /v1/search``; ``options`` are further
-    ones.
+    ones; ``top_k`` among them is ``similarity_top_k``, which is 10 when both are left out.
 
     Args:
         url: the service's address; the variable DRAGOMAN_URL when left out.
@@ -58,6 +59,9 @@ class DragomanRetriever(BaseRetriever):
         timeout: seconds that a request may take.
         passage_chars: the longest passage, 50 to 2,000 characters.
         min_relevance: the least ``relevance``, a probability; documents below it are left out.
+
+    Raises:
+        ValueError: ``similarity_top_k`` and ``top_k`` are given, and differ.
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class DragomanRetriever(BaseRetriever):
         url: str | None = None,
         api_key: str | None = None,
         *,
-        similarity_top_k: int = 10,
+        similarity_top_k: int | None = None,
         collections: Sequence[str] | None = None,
         filter: dict[str, Any] | None = None,
         method: str | None = None,
@@ -81,7 +85,10 @@ class DragomanRetriever(BaseRetriever):
         verbose: bool = False,
         **options: Any,
     ) -> None:
-        self.similarity_top_k = similarity_top_k
+        top_k = options.pop("top_k", None)
+        if None not in (similarity_top_k, top_k) and similarity_top_k != top_k:
+            raise ValueError(f"similarity_top_k is {similarity_top_k}, and top_k is {top_k}: give one of them")
+        self.similarity_top_k: int = next((count for count in (similarity_top_k, top_k) if count is not None), _TOP_K)
         self.passage_chars = passage_chars
         self.min_relevance = min_relevance
         self.options = options | {

@@ -78,7 +78,9 @@ public final class Batch {
    * The k best documents of each query.
    *
    * @param filters of each query, as of {@link Filter#of}, one a line
-   * @return for each query the size of its answer, and the answer as of {@link Searcher#search}
+   * @param linked whether the scores of these documents for the groups are wanted too
+   * @return for each query the size of its answer, and the answer as of {@link Searcher#search}; then, where they are
+   *     wanted, the scores as of {@link Searcher#parts}
    * @throws TimeoutException there was no time
    */
   public static long[] search(
@@ -91,6 +93,7 @@ public final class Batch {
       double[] groups,
       String filters,
       int k,
+      boolean linked,
       int processors,
       long millis)
       throws IOException, TimeoutException {
@@ -111,19 +114,24 @@ public final class Batch {
         () -> {
           shared.values().forEach(Best::finish);
           List<long[]> answers = new ArrayList<>();
+          long[][] keys = new long[batch.count][];
           int size = 0;
           for (int i = 0; i < batch.count; i++) {
             List<Best> ofQuery = Arrays.asList(best).subList(batch.firsts[0][i], batch.firsts[0][i + 1]);
             Best joined = Best.join(new LinkedHashSet<>(ofQuery).toArray(new Best[0]), k);
             answers.add(batch.queries[batch.firsts[0][i]].answer(joined));
-            size += 1 + answers.get(i).length;
+            keys[i] = joined.keys();
           }
+          double[][] linksOf = linked ? batch.links(keys) : new double[batch.count][0];
+          for (int i = 0; i < batch.count; i++) size += 1 + answers.get(i).length + linksOf[i].length;
           long[] joined = new long[size];
           int place = 0;
-          for (long[] answer : answers) {
+          for (int i = 0; i < batch.count; i++) {
+            long[] answer = answers.get(i);
             joined[place++] = answer.length;
             System.arraycopy(answer, 0, joined, place, answer.length);
             place += answer.length;
+            for (double link : linksOf[i]) joined[place++] = Double.doubleToRawLongBits(link);
           }
           return joined;
         });
@@ -177,8 +185,31 @@ public final class Batch {
         });
   }
 
+  /** The scores of each query's documents for its groups, as of {@link Searcher#parts}. */
+  private double[][] links(long[][] keys) throws IOException, TimeoutException {
+    double[][] ofParts = new double[searchers.length][];
+    each(
+        (part, alone) -> {
+          Chosen found = new Chosen(snapshots[part], keys[queryOf[part]], queries[part]);
+          queries[part].score(found);
+          ofParts[part] = found.scores;
+        });
+    double[][] joined = new double[count][];
+    for (int part = 0; part < searchers.length; part++) {
+      joined[queryOf[part]] = join(joined[queryOf[part]], ofParts[part]);
+    }
+    return joined;
+  }
+
+  /** The scores of parts together: a document is in one part, and what is attainable is the same in all. */
+  private static double[] join(double[] joined, double[] scores) {
+    if (joined == null) return scores;
+    for (int i = 0; i < scores.length; i++) joined[i] = Math.max(joined[i], scores[i]);
+    return joined;
+  }
+
   private interface Answer<T> {
-    T of() throws IOException;
+    T of() throws IOException, TimeoutException;
   }
 
   private <T> T computed(Work work, Answer<T> answer) throws IOException, TimeoutException {
@@ -192,16 +223,17 @@ public final class Batch {
 
   private <T> T onSnapshots(Work work, Answer<T> answer) throws IOException, TimeoutException {
     Map<Searcher, Snapshot> acquired = new IdentityHashMap<>(); // one for all languages of an index
+    for (Searcher searcher : searchers) acquired.put(searcher, null);
+    Searcher[] parts = acquired.keySet().toArray(new Searcher[0]);
+    Snapshot[] ofParts = Parts.acquireAll(parts);
     try {
-      for (int part = 0; part < searchers.length; part++) {
-        if (!acquired.containsKey(searchers[part])) acquired.put(searchers[part], searchers[part].acquire());
-        snapshots[part] = acquired.get(searchers[part]);
-      }
+      for (int i = 0; i < parts.length; i++) acquired.put(parts[i], ofParts[i]);
+      for (int part = 0; part < searchers.length; part++) snapshots[part] = acquired.get(searchers[part]);
       prepare();
       each(work);
       return answer.of();
     } finally {
-      for (Map.Entry<Searcher, Snapshot> entry : acquired.entrySet()) entry.getKey().release(entry.getValue());
+      for (int i = 0; i < parts.length; i++) parts[i].release(ofParts[i]);
     }
   }
 

@@ -198,6 +198,11 @@ final class Best implements Query.Receiver {
     return count;
   }
 
+  /** The keys, in the order of the documents. */
+  long[] keys() {
+    return Arrays.copyOf(keys, count);
+  }
+
   /** Writes the keys and then the scores, as {@link #finish} leaves them. */
   void write(long[] answer, int start) {
     for (int i = 0; i < count; i++) {

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.LeafReaderContext;
@@ -11,23 +12,51 @@ import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.search.ReferenceManager;
+import org.apache.lucene.store.Directory;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.FixedBitSet;
 
 /**
- * Searches of one index, from any thread; {@code maybeRefreshBlocking} makes the writer's changes searchable.
+ * Searches of one index, from any thread; {@code maybeRefreshBlocking} makes the changes of its writer, or
+ * the next commit, searchable.
  *
  * <p>Everything of a query crosses from Python in one call, and everything of its answer back. Lists of strings are
  * one string of lines, since that is by far the fastest to convert.
  */
 public final class Searcher extends ReferenceManager<Snapshot> {
   private final IndexWriter writer;
-  private final Leases leases = new Leases();
+  final Leases leases = new Leases();
+
+  /** The snapshot that {@link #prepare} made, if anything has changed; {@link Parts#refreshAll} uses it. */
+  private Snapshot prepared;
+
+  private boolean isPrepared;
 
   public Searcher(IndexWriter writer) throws IOException {
     this.writer = writer;
     current = new Snapshot(DirectoryReader.open(writer));
+  }
+
+  /** Searches the last commit that whoever writes to the directory has made. */
+  public Searcher(Directory directory) throws IOException {
+    writer = null;
+    current = new Snapshot(DirectoryReader.open(directory));
+  }
+
+  /** What the commit that is searched says of itself: names and texts by turns, one a line. */
+  public String commitData() throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      List<String> lines = new ArrayList<>();
+      for (Map.Entry<String, String> entry : snapshot.reader.getIndexCommit().getUserData().entrySet()) {
+        lines.add(entry.getKey());
+        lines.add(entry.getValue());
+      }
+      return String.join("\n", lines);
+    } finally {
+      release(snapshot);
+    }
   }
 
   /**
@@ -100,20 +129,33 @@ public final class Searcher extends ReferenceManager<Snapshot> {
    * What BM25 asks of this index for terms, one a line. The snapshot stays until {@link #endLease}, once for each
    * call.
    *
+   * @param version as of {@link #search}
    * @return the snapshot's version, N, the terms of all documents together, the document frequency of each term
    */
-  public long[] statistics(String field, String terms) throws IOException {
-    Snapshot snapshot = acquire();
+  public long[] statistics(long version, String field, String terms) throws IOException {
+    return computed(
+        version,
+        snapshot -> {
+          Field read = snapshot.field(field);
+          long[] statistics = read.statistics(read.terms(lines(terms)));
+          long[] answer = new long[1 + statistics.length];
+          answer[0] = snapshot.version;
+          System.arraycopy(statistics, 0, answer, 1, statistics.length);
+          leases.keep(snapshot);
+          return answer;
+        });
+  }
+
+  /** Opens what the writer has now; searches see it after {@link Parts#refreshAll}. */
+  public void prepare() throws IOException {
+    Snapshot present = acquire();
     try {
-      Field read = snapshot.field(field);
-      long[] statistics = read.statistics(read.terms(lines(terms)));
-      long[] answer = new long[1 + statistics.length];
-      answer[0] = snapshot.version;
-      System.arraycopy(statistics, 0, answer, 1, statistics.length);
-      leases.keep(snapshot);
-      return answer;
+      Snapshot next = open(present);
+      forgetPrepared();
+      prepared = next;
+      isPrepared = true;
     } finally {
-      release(snapshot);
+      release(present);
     }
   }
 
@@ -156,26 +198,25 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     }
   }
 
-  /** The keys of the documents that a filter leaves, in ascending order. */
-  public long[] keys(String filter) throws IOException {
-    Snapshot snapshot = acquire();
-    try {
-      FixedBitSet[] accepted = Filter.of(snapshot, filter);
-      long[] found = new long[snapshot.reader.numDocs()];
-      int count = 0;
-      for (int segment = 0; segment < accepted.length; segment++) {
-        long[] keys = snapshot.keys(segment);
-        Bits live = snapshot.segments[segment].getLiveDocs();
-        for (int document = 0; document < keys.length; document++) {
-          if (accepted[segment].get(document) && (live == null || live.get(document))) found[count++] = keys[document];
-        }
+  /** The keys of the documents that a filter leaves, in ascending order; the version as of {@link #search}. */
+  public long[] keys(long version, String filter) throws IOException {
+    return computed(version, snapshot -> keys(snapshot, filter));
+  }
+
+  private static long[] keys(Snapshot snapshot, String filter) throws IOException {
+    FixedBitSet[] accepted = Filter.of(snapshot, filter);
+    long[] found = new long[snapshot.reader.numDocs()];
+    int count = 0;
+    for (int segment = 0; segment < accepted.length; segment++) {
+      long[] keys = snapshot.keys(segment);
+      Bits live = snapshot.segments[segment].getLiveDocs();
+      for (int document = 0; document < keys.length; document++) {
+        if (accepted[segment].get(document) && (live == null || live.get(document))) found[count++] = keys[document];
       }
-      found = Arrays.copyOf(found, count);
-      Arrays.sort(found);
-      return found;
-    } finally {
-      release(snapshot);
     }
+    found = Arrays.copyOf(found, count);
+    Arrays.sort(found);
+    return found;
   }
 
   /**
@@ -299,14 +340,31 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     return lines;
   }
 
+  private Snapshot open(Snapshot older) throws IOException {
+    DirectoryReader newer =
+        writer == null ? DirectoryReader.openIfChanged(older.reader) : DirectoryReader.openIfChanged(older.reader, writer);
+    return newer == null ? null : new Snapshot(newer);
+  }
+
+  private void forgetPrepared() throws IOException {
+    Snapshot unused = prepared;
+    prepared = null;
+    isPrepared = false;
+    if (unused != null) unused.leave();
+  }
+
   @Override
   protected Snapshot refreshIfNeeded(Snapshot older) throws IOException {
-    DirectoryReader newer = DirectoryReader.openIfChanged(older.reader, writer);
-    return newer == null ? null : new Snapshot(newer);
+    if (!isPrepared) return open(older);
+    Snapshot next = prepared;
+    prepared = null;
+    isPrepared = false;
+    return next;
   }
 
   @Override
   protected void afterClose() throws IOException {
+    forgetPrepared();
     leases.releaseAll();
   }
 

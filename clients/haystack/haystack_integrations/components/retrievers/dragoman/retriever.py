@@ -8,6 +8,8 @@ from haystack_integrations.common.dragoman.connected import DEFAULT_TIMEOUT, DEF
 from haystack_integrations.common.dragoman.filters import as_filter
 from haystack_integrations.common.dragoman.service import PASSAGE_CHARS, identifier, metadata_of, search_body
 
+_TOP_K = 10
+
 
 @component
 class DragomanRetriever(Connected):
@@ -22,7 +24,7 @@ class DragomanRetriever(Connected):
         self,
         url: str = DEFAULT_URL,
         api_key: Secret | None = None,
-        top_k: int = 10,
+        top_k: int | None = None,
         collections: list[str] | None = None,
         filters: dict[str, Any] | None = None,
         method: str | None = None,
@@ -39,11 +41,16 @@ class DragomanRetriever(Connected):
         """Most parameters have the meaning that they have in ``POST /v1/search``.
 
         :param api_key: a key with the scope ``search``; the variable DRAGOMAN_KEY when left out.
+        :param top_k: how many documents; 10 when it is in ``options`` neither.
         :param filters: in Haystack's form or in Dragoman's.
         :param passage_chars: the longest passage, 50 to 2,000 characters.
         :param min_relevance: the least ``relevance``, a probability; documents below it are left out.
         :param options: further fields of ``POST /v1/search``.
+        :raises ValueError: ``top_k`` is given, and ``options`` have another one.
         """
+        in_options = (options or {}).get("top_k")
+        if None not in (top_k, in_options) and top_k != in_options:
+            raise ValueError(f"top_k is {top_k}, and options say {in_options}: give one of them")
         fields = {
             "top_k": top_k,
             "collections": collections,
@@ -76,11 +83,12 @@ class DragomanRetriever(Connected):
 
     def _body(self, query: str, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
         fields = dict(self.fields)
-        stored, default_top_k = fields.pop("filters"), fields.pop("top_k")
-        passage_chars, options = fields.pop("passage_chars"), fields.pop("options") or {}
+        stored, own_top_k = fields.pop("filters"), fields.pop("top_k")
+        passage_chars, options = fields.pop("passage_chars"), dict(fields.pop("options") or {})
         del fields["min_relevance"]
         chosen = as_filter(stored if filters is None else filters)
-        count = default_top_k if top_k is None else top_k
+        counts = top_k, options.pop("top_k", None), own_top_k
+        count = next((count for count in counts if count is not None), _TOP_K)
         return search_body(query, count, passage_chars, filter=chosen, **fields) | options
 
     def _answer(self, hits: list[dict[str, Any]]) -> dict[str, list[Document]]:

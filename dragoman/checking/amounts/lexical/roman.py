@@ -8,8 +8,8 @@ import regex
 
 __all__ = ["find_roman"]
 
-_ROMAN = regex.compile(r"(?<![\p{L}\p{N}'’.])[IVXLІХ]{1,8}(?![\p{L}\p{N}'’])")
-"""The last two are Cyrillic."""
+_ROMAN = regex.compile(r"(?<![\p{L}\p{N}'’.])[IVXLІХ]{1,8}(?=(?:(?<=..)(?:e|ᵉ|ème)|e siècle)?(?![\p{L}\p{N}'’]))")
+"""The last two are Cyrillic; French adds an ending: XIXe."""
 _VALID = regex.compile(r"(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 

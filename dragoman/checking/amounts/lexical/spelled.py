@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dragoman.checking.amounts.lexicon import Lexicon, NumberWord
+from dragoman.checking.amounts.lexical.lexicon import Lexicon, NumberWord
 
 __all__ = ["Sum", "add_words", "split_compound"]
 
@@ -91,6 +91,9 @@ class Sum:
         quantity = word.quantity
         if quantity == _HALF and self.current and self.current.denominator == 1:
             self.current += quantity
+            return True
+        if quantity == _HALF and not self.current and self.scale is not None and self.scale >= 10**6:
+            self.current = quantity * self.scale  # un millón y medio
             return True
         if self.numeral or word.vague:
             return False

@@ -9,16 +9,20 @@ from functools import lru_cache
 
 import regex
 
-from dragoman.checking.amounts.lexicon import Lexicon, NumberWord, load_lexicon
-from dragoman.checking.amounts.spelled import add_words, split_compound
+from dragoman.checking.amounts.lexical.lexicon import Lexicon, NumberWord, load_lexicon
+from dragoman.checking.amounts.lexical.spelled import add_words, split_compound
 
 __all__ = ["Word", "find_words"]
 
 LONGEST_WORD = 60
 """Code points of a word that is looked at."""
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*\.?(?:(?<=\b\p{L}\.)\p{L}\.?)?")
+_WORD = regex.compile(r"(?:[kcm]?m|ft|mi)[23²³](?![\d\p{L}])|\p{L}[\p{L}\p{M}]*\.?(?:(?<=\b\p{L}\.)\p{L}\.?)?")
 _LETTERS = regex.compile(r"[\p{L}\p{M}.%]+")
 _NEXT = regex.compile(r"[ \-'\".]{0,2}")
+_GERMAN_UNIT = regex.compile(
+    r"\p{L}{3,}?(kilometern?|(?<!o)metern?|jahren?|stunden?|minuten|tagen?|wochen|monaten?|meilen|tonnen|dollar)"
+)
+"""A German noun that ends in a unit: Höhenmeter, Krankentage; a Barometer is none."""
 _SHORTEST_STEM = 5
 _ENDING = 4
 """Letters that inflection may add to a stem, and no more."""
@@ -146,6 +150,11 @@ def _read_stem(token: str, lexicon: Lexicon) -> Meaning:
     for compound, word in lexicon.compounds.items():
         if token.startswith(compound) and len(token) >= len(compound) + 4:
             return (word,), None, None, None, None, False
+    if lexicon.language == "de" and (noun := _GERMAN_UNIT.fullmatch(token)) is not None:
+        units = lexicon.units
+        whole = token.removesuffix("n")  # Lichtjahren
+        unit = units.get(whole) or units.get(noun.group(1)) or units.get(noun.group(1).removesuffix("n"))
+        return (), None, None, unit, None, False
     for length in range(len(token), max(_SHORTEST_STEM, len(token) - _ENDING) - 1, -1):
         if entry := lexicon.stems.get(token[:length]):
             kind, meaning = entry

@@ -59,7 +59,7 @@ class Lexicon:
     compounds: Mapping[str, NumberWord]
     """Beginnings of words that hold a number: двухлетний."""
     halves: Mapping[str, int]
-    """Words for before noon (0) and after noon (12)."""
+    """Words for before noon (0), after noon (12) and night (18)."""
     connectors: frozenset[str]
     prefixes: tuple[str, ...]
     """Particles written as one with the word that follows."""

@@ -1,177 +1,34 @@
-"""What the door returns: plain records whose attributes have the names of the HTTP fields."""
+"""Answers as a whole: hits, rankings, answers to questions and translations, each a sequence where it is one."""
 
 from __future__ import annotations
 
 import html
-import types
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from dragoman.door.answers.parts import (
+    AlignedCheck,
+    Attention,
+    CheckedSentence,
+    CheckedTranslation,
+    CheckReason,
+    Contribution,
+    Degraded,
+    Entity,
+    FacetCount,
+    Gloss,
+    Highlight,
+    Query,
+    Scores,
+    Snippet,
+    Total,
+    Translation,
+)
+from dragoman.door.answers.reading import to_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Highlight:
-    """A part of a document that matched: ``document[field][start:end]``, in code points of that field."""
-
-    field: str
-    start: int
-    end: int
-    match: str
-    """table, identical, sound, spelling or meaning."""
-    document_term: str
-    query_term: str
-    probability: float | None = None
-    """P(query term | document term); None for meaning."""
-    table: str | None = None
-    version: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Gloss:
-    """A content word of a document and its best translations into the query's language."""
-
-    field: str
-    start: int
-    end: int
-    translations: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A name in a document."""
-
-    text: str
-    label: str
-    score: float
-    field: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The score of each stage; None where it did not run."""
-
-    first_stage: float
-    rerank: float | None = None
-    dense: float | None = None
-    late: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """What one query term adds to a document's first-stage score."""
-
-    query_term: str
-    tf: float
-    df: float
-    idf: float
-    weight: float
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class QueryWord:
-    """A word of a query."""
-
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionWord:
-    """A word of a document that is linked with a word of the query."""
-
-    field: str
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """How tables link a query and a document: ``weights`` has a row a query word, a column a document word."""
-
-    direction: str
-    query_words: list[QueryWord]
-    document_words: list[AttentionWord]
-    weights: list[list[float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A part of a text, in code points."""
-
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class CheckReason:
-    """Why a sentence is not ``ok``, with what stands in the source and in the translation."""
-
-    code: str
-    source: str | None = None
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedSentence:
-    """A sentence's translation, None if it failed, and what the check of it says."""
-
-    text: str | None
-    source: Place
-    status: str
-    reasons: list[CheckReason] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedTranslation:
-    """A translated text; a sentence that failed stands in it as in the source."""
-
-    text: str
-    sentences: list[CheckedSentence] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class AlignedCheck:
-    """Sentences of a text and of its translation that belong together, and what the check of them says."""
-
-    source: Place
-    translation: Place
-    status: str
-    reasons: list[CheckReason] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    """A part of a document's text."""
-
-    text: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """How many documents there are to be found; with ``gte`` there are more."""
-
-    value: int
-    relation: str
-
-
-@dataclass(frozen=True, slots=True)
-class FacetCount:
-    """How many of the documents to be found have a value."""
-
-    value: Any
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,50 +77,6 @@ class Hit:
             parts += [html.escape(self.snippet[place:start]), marked]
             place = end
         return "".join(parts) + html.escape(self.snippet[place:])
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The query as it was understood."""
-
-    text: str
-    language: str
-    detected: bool
-    language_probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class TableUsed:
-    """A table version that an answer used."""
-
-    name: str
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """How a query was translated: ``terms`` as in the HTTP answer, ``oov`` by language what no table has."""
-
-    tables: list[TableUsed] = field(default_factory=list)
-    terms: list[dict[str, Any]] = field(default_factory=list)
-    oov: dict[str, list[str]] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
-    must: list[dict[str, Any]] = field(default_factory=list)
-    """What each required text became, by language, as in the HTTP answer; ``must_not`` what each excluded one did."""
-    must_not: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Degraded:
-    """A stage that did less than requested, and why."""
-
-    stage: str
-    reason: str
-    collection: str | None = None
-    """The collection that it is about, where it is about one."""
-    missing_share: float | None = None
-    """The share of the collection's documents that the stage did without, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,39 +232,3 @@ class TranslationCheck:
     reasons: list[CheckReason] = field(default_factory=list)
     sentences: list[AlignedCheck] = field(default_factory=list)
     degraded: list[Degraded] = field(default_factory=list)
-
-
-def read(kind: type[T], answer: Mapping[str, Any]) -> T:
-    """The record of an answer. Fields that the record lacks are left out: a newer service may say more."""
-    kinds: Any = kind
-    types_of = _types(kinds)
-    return kind(**{name: _read(types_of[name], content) for name, content in answer.items() if name in types_of})
-
-
-@cache
-def _types(kind: Any) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
-
-
-def _read(annotation: Any, content: Any) -> Any:
-    if content is None:
-        return None
-    if get_origin(annotation) in (Union, types.UnionType):
-        return _read(next(member for member in get_args(annotation) if member is not type(None)), content)
-    if get_origin(annotation) is list and is_dataclass(get_args(annotation)[0]):
-        return [read(get_args(annotation)[0], part) for part in content]
-    if is_dataclass(annotation) and isinstance(annotation, type):
-        return read(annotation, content)
-    return content
-
-
-def to_frame(records: Sequence[Any], columns: Sequence[str] | None = None) -> DataFrame:
-    """A row a record, in columns named as its attributes.
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
-    """
-    import pandas
-
-    return pandas.DataFrame([asdict(record) for record in records], columns=columns)

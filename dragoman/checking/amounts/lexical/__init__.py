@@ -1,0 +1,1 @@
+"""Words and signs of many languages that are numbers, units or parts of dates."""

@@ -1,0 +1,1 @@
+"""Search processes: further processes of a service, which answer searches beside its own."""

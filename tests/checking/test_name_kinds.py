@@ -1,0 +1,155 @@
+"""Kinds of names that are written otherwise and those that only look like it; without an encoder."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.checking import Knowledge, check_sentence
+from dragoman.checking.naming.katakana import list_spoken, romanise_katakana
+from dragoman.checking.naming.sounds import measure_sound
+from dragoman.checking.sentence import Pair
+from dragoman.deadline import DeadlinePassed, deadline
+from dragoman.indexes.analysis.common_words import common_words
+from dragoman.indexes.analysis.transliteration import romanise
+
+RIGHT = [
+    ("ar", "وصل إلى الصين وإيطاليا ثم سافر بإثيوبيا.", "He reached China and Italy, then travelled in Ethiopia."),
+    ("ar", "يتم بث المحتوى بصيغة أم بي إي جي على إن إف إل.", "The content is broadcast as MPEG by the NFL."),
+    ("hi", "एनएफएल और बीबीसी ने आज इसकी घोषणा की।", "The NFL and the BBC announced it today."),
+    ("de", "Die Russen kamen am Freitag.", "On Friday came the Russians."),
+    ("de", "Es kostete 30 Mio. GBP.", "It cost £30 million."),
+    ("ru", "Он прибыл из Южной Кореи в Северную Корею.", "He came from South Korea to North Korea."),
+    ("ru", "Премьер-министр Новой Зеландии ушёл в отставку.", "The prime minister of New Zealand resigned."),
+    ("ja", "ジョン・フィッシャーがティム・ウィリアムズに会った。", "John Fisher met Tim Williams."),
+    ("ja", "チャールズ・カーターはケンブリッジで学んだ。", "Charles Carter studied at Cambridge."),
+    ("ja", "アメリカ合衆国はエールフランスに抗議した。", "The United States and France protested."),
+    ("ja", "アラブ首長国連邦の首都", "The capital of the United Arab Emirates"),
+    ("ja", "ドミニカ共和国の島", "An island of the Dominican Republic"),
+    ("ja", "ロシア連邦とインド洋", "Russia and the Indian Ocean"),
+    ("ja", "ラテンアメリカの歌", "A song of Latin America"),
+    ("ja", "ポールとローラがシカゴでシラクに会った。", "Paul and Laura met Chirac in Chicago."),
+    ("ja", "インドネシアの島", "An island of Indonesia"),
+    ("de", "Die nordamerikanische Gruppe kam.", "The North American group came."),
+    ("de", "Er legte seine Afghanistan-Doktrin vor.", "He presented his Afghan doctrine."),
+    ("de", "Die hugenottische Gemeinde wuchs.", "The Huguenot community grew."),
+    ("de", "Er sprach im Namen der Vereinigten Staaten.", "He spoke on behalf of the USA."),
+    ("de", "So gab der Oberste Gerichtshof den Zentren Unterstützung.", "So the judges gave help to them all."),
+    ("es", "La televisión paquistaní lo mostró.", "It was shown on Pakistani television."),
+    ("ru", "Джонсон встретил Дэниела Старриджа.", "Johnson met Daniel Sturridge."),
+    ("el", "Ο Τζόνσον έφυγε.", "There Johnson left."),
+    ("el", "Η Nokia αγόρασε πύραυλο από τη Νάσα.", "Nokia bought a rocket from NASA."),
+    ("ru", "Дом построила Икея для Nokia.", "The house was built by IKEA for Nokia."),
+    ("ja", "ハロウィーンの祭り", "A festival of Halloween"),
+    ("de", "Neue Studien zeigen das. Politische Gegner lachen.", "Research shows this. Those on the other side laugh."),
+    ("el", "Η κυβέρνηση του Ηνωμένου Βασιλείου παραιτήθηκε.", "The government of the United Kingdom resigned."),
+]
+WRONG = [
+    ("ru", "Он прибыл из Южной Кореи.", "He came from New Zealand.", "New Zealand"),
+    ("de", "Der australische Sender zeigte es.", "The Australian Sky News showed it.", "Australian Sky News"),
+    ("de", "Der NATO-General sprach in Rom.", "The NATO general Cherie Blair spoke in Rome.", "Cherie Blair"),
+    ("de", "Dort sah man das Team.", "The team of Thomas Davis was seen there.", "Thomas Davis"),
+    ("de", "Dort war keiner, sondern nur Wind.", "There was nobody but Sanders.", "Sanders"),
+    ("de", "Dann kam es zu Sky, als alle schliefen.", "Then it came to Sky from MLS, as all slept.", "MLS"),
+    ("ja", "インターネットで見た。", "It was seen in India.", "India"),
+    ("ja", "ポイントを得た。", "A point was won in India.", "India"),
+    ("zh", "他去了印度尼西亚。", "He went to India.", "India"),
+    ("ja", "アラブの音楽", "Music of the United Arab Emirates", "United Arab Emirates"),
+    ("ja", "彼はインドアゲームを買う。", "He buys a game from India.", "India"),
+    ("ja", "プロシアの軍隊", "The army of Russia", "Russia"),
+    ("ja", "スタイルが好きだ。", "The style of Thailand is liked.", "Thailand"),
+    ("ar", "وصل الوفد إلى المدينة أمس.", "The delegation of the BBC arrived in the city yesterday.", "BBC"),
+]
+
+
+LOST = [
+    ("de", "Am Mittag kam Dennis Hofmann zurück.", "At noon he came back.", "Dennis Hofmann"),
+    ("de", "Der Verlag lud Clara Hornung ein.", "The publisher invited her.", "Clara Hornung"),
+    ("de", "Abends las Robert Schelling daraus.", "In the evening he read from it.", "Robert Schelling"),
+    ("de", "Abends sprach Präsident Duda darüber.", "In the evening he spoke about it.", "Duda"),
+    ("de", "Abends sprach Kanzlerin Merkel darüber.", "In the evening the chancellor spoke about it.", "Merkel"),
+    ("de", "Abends sprach Dr. Wagner darüber.", "In the evening the doctor spoke about it.", "Wagner"),
+]
+OTHER_SOUNDS = [
+    ("彼女はジョンソンに会った。", "She met Jackson."),
+    ("彼女はクリントンに会った。", "She met Clayton."),
+    ("彼女はウィルソンに会った。", "She met Wilkinson."),
+    ("彼女はケリーに会った。", "She met Carroll."),
+]
+
+
+def name_reasons(language: str, source: str, translation: str) -> list[tuple[str | None, str | None]]:
+    knowledge = Knowledge(source=language, target="en", romanise=romanise, common=common_words)
+    check = check_sentence(source, translation, knowledge)
+    return [(reason.source, reason.text) for reason in check.reasons if reason.code == "name"]
+
+
+@pytest.mark.parametrize(("language", "source", "translation"), RIGHT)
+def test_names_that_are_there_are_recognised(language: str, source: str, translation: str) -> None:
+    assert name_reasons(language, source, translation) == []
+
+
+@pytest.mark.parametrize(("language", "source", "translation", "added"), WRONG)
+def test_a_place_does_not_vouch_for_the_words_beside_it(
+    language: str, source: str, translation: str, added: str
+) -> None:
+    assert added in {text for _, text in name_reasons(language, source, translation)}
+
+
+@pytest.mark.parametrize(("language", "source", "translation", "lost"), LOST)
+def test_names_of_persons_are_lost_whatever_they_end_in_and_whoever_bears_them(
+    language: str, source: str, translation: str, lost: str
+) -> None:
+    assert lost in {text for text, _ in name_reasons(language, source, translation)}
+
+
+@pytest.mark.parametrize(("source", "translation"), OTHER_SOUNDS)
+def test_a_name_of_other_consonants_or_vowels_is_another_name(source: str, translation: str) -> None:
+    assert name_reasons("ja", source, translation) != []
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKD"])
+@pytest.mark.parametrize("written", ["デイビッド", "ﾃﾞｲﾋﾞｯﾄﾞ"])
+def test_katakana_is_read_in_any_form(form: Literal["NFC", "NFD", "NFKD"], written: str) -> None:
+    source = unicodedata.normalize(form, f"{written}が来た。")
+    assert name_reasons("ja", source, "David came.") == []
+    assert name_reasons("ja", source, "Peter came.") != []
+
+
+def test_a_long_run_of_katakana_is_left_at_the_deadline() -> None:
+    pair = Pair.read("John Fisher", "アイウエオカキクケコ" * 1000, Knowledge(source="en", target="ja"))
+    with pytest.raises(DeadlinePassed), deadline(0.0):
+        measure_sound("Fisher", pair, Knowledge(source="en", target="ja", romanise=romanise))
+
+
+@pytest.mark.parametrize(
+    ("katakana", "read"),
+    [
+        ("フィッシャー", "fisha"),
+        ("ジョン", "jon"),
+        ("チェコ", "cheko"),
+        ("ウィリアム", "wiriamu"),
+        ("キャメロン", "kyameron"),
+        ("シュミット", "shumito"),
+        ("デュポン", "dyupon"),
+        ("イェール", "yeru"),
+        ("ﾃｨﾑ", "timu"),
+    ],
+)
+def test_katakana_is_read_with_its_small_signs(katakana: str, read: str) -> None:
+    assert romanise_katakana(katakana, romanise) == read
+
+
+def test_english_is_spelt_in_the_sounds_of_katakana() -> None:
+    assert list_spoken("carter") == {"karter", "kate"} and "serbantes" in list_spoken("cervantes")
+    assert list_spoken("philip") == {"firip"} and list_spoken("campbell") == {"kanpber"}
+
+
+@given(st.text("アイウエオカキシチニジフテデヴウァィゥェォャュョッーンツ", max_size=20))
+def test_any_katakana_is_read(katakana: str) -> None:
+    letters = romanise_katakana(katakana, romanise)
+    assert letters == "" or (letters.isascii() and letters.isalpha())
