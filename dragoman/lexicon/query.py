@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from heapq import nlargest
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -222,7 +221,7 @@ def psq(
 
 def _count_once(matches: list[Alternative], token: Token, bridge: Bridge) -> list[Alternative]:
     """The alternatives with which a word of several index terms counts once; the same object for equal ones."""
-    if len(matches) < 2 or sum(nlargest(2, (match.weight for match in matches))) <= 1:
+    if len(matches) < 2 or sum(sorted([match.weight for match in matches])[-2:]) <= 1:
         return matches
     words = bridge.several(token)
     return _bound(tuple(matches), words) if words else matches

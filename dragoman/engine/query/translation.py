@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -104,11 +104,11 @@ def translate(
     """
     source, tokens = query.language, query.tokens
     view = snapshot.view(source, target) if source != target else None
-    bridge = bridge_to(analysis, source, target, view, sounds, holds)
+    bridge = partial(bridge_to, analysis, source, target, view, holds=holds)
     if source == target or method == "none":
         aside = partial(is_function_word, query.text, folded_function_words(target), None)
         target_tokens = tokens if source == target else analysis(target).tokens(query.text)
-        return Translated(target, monolingual(target_tokens, bridge, aside), None, False)
+        return Translated(target, monolingual(target_tokens, bridge(sounds), aside), None, False)
     aside = partial(is_function_word, query.text, folded_function_words(source), view)
     if method == "smt":
         return Translated(target, translate_smt(tokens, view, source, target, aside), view, True)
@@ -117,12 +117,11 @@ def translate(
     runs = [*_name_runs(query)]
     runs += [[token for token in tokens if name.start <= token.start and token.end <= name.end] for name in names]
     forms = NameForms(target, document_analysis, runs, sounds, which)
-    bridge = replace(bridge, sounds_like=forms.by_sound)
     if view is None:
         names_by_words = [Name(name.start, name.end) for name in names if name.by_words]
         whole_by_sound = forms.whole(lambda token: False)
         name_list = [*whole_by_sound, *names_by_words]
-        return Translated(target, psq(tokens, None, bridge, aside=aside, names=name_list), None, True)
+        return Translated(target, psq(tokens, None, bridge(forms.by_sound), aside=aside, names=name_list), None, True)
     candidates = [(name, whole_name(tokens, name, view, document_analysis)) for name in check_each(names)]
     whole_names = sorted(
         (name for query_name, name in candidates if name.whole or query_name.by_words), key=lambda name: not name.whole
@@ -130,8 +129,10 @@ def translate(
     whole_names += forms.whole(lambda token: token.term in view.analysed or token.word in view.surface)
     whole_names.sort(key=lambda name: not name.whole)
     joined = analyser(source).syllables
-    bridge = replace(bridge, respell=partial(_respell, query.text, view, respell))
-    query_terms = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=whole_names, joined=joined)
+    to_documents = bridge(forms.by_sound, respell=partial(_respell, query.text, view, respell))
+    query_terms = psq(
+        tokens, view.analysed, to_documents, view.glossaries, aside=aside, names=whole_names, joined=joined
+    )
     return Translated(target, query_terms, view, True)
 
 
@@ -154,6 +155,7 @@ def bridge_to(
     view: View | PivotView | None = None,
     sounds: Sounds = lambda term: (),
     holds: Callable[[str], bool] = lambda term: True,
+    respell: Callable[[Token], Respelt | None] = lambda token: None,
 ) -> Bridge:
     """How words of a query match documents in ``target`` without a table, and how these have their terms."""
     same = partial(identical, analysis, target)
@@ -169,6 +171,7 @@ def bridge_to(
         target in PLACED,
         analyser(target).syllables,
         target,
+        respell=respell,
         several=partial(_several, view, analysis(target), same),
     )
 

@@ -228,5 +228,5 @@ def cut_words(query: AnalysedText) -> list[str]:
 
 def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:
     """The share of the searched languages that equal the query's language or have a table for it."""
-    reached = [language for language in languages if language == source or snapshot.view(source, language) is not None]
+    reached = [language for language in languages if language == source or snapshot.translates(source, language)]
     return len(reached) / max(1, len(languages))

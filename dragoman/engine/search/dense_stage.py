@@ -123,6 +123,8 @@ class DenseStage:
         generations = {collection.key: collection.generation for collection in retrieval.collections}
         coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, retrieval.cancelled)
         excess = encoder.means.excess(query.vector, retrieval.languages)
+        of_rankings = np.array([ranking.collection.key for ranking in retrieval.collection_rankings], np.int64)
+        collections_of_words = of_rankings[words.rankings]
         degraded: list[Degraded] = []
         rankings: list[MeaningRanking] = []
         unfiltered: list[Unavailable] = []
@@ -134,7 +136,8 @@ class DenseStage:
                 continue
             degraded.extend(_missing(collection.name, reached))
             try:
-                hits = self._hits(retrieval, collection, query.vector, k, words)
+                others = words.keys[collections_of_words == collection.key]
+                hits = self._hits(retrieval, collection, query.vector, k, others)
                 note_unsearched(degraded, STAGE, collection, hits.unsearched)
                 rankings += [
                     self._meanings(collection, near, excess) for near in (hits.best, hits.others) if len(near.keys)
@@ -165,13 +168,11 @@ class DenseStage:
         collection: CollectionInfo,
         vector: NDArray[np.float32],
         k: int,
-        words: WordRanking,
+        others: Keys,
     ) -> DenseHits:
-        """The hits of a collection, more where it has several languages, and the documents of ``words``."""
+        """The hits of a collection, more where it has several languages, and the documents with the keys ``others``."""
         embeddings = self._dense.of(collection.key)
         fetched = max(k, _MOST_FETCHED) if len(collection.languages) > 1 else k
-        collections = np.array([ranking.collection.key for ranking in retrieval.collection_rankings], np.int64)
-        others = words.keys[collections[words.rankings] == collection.key]
         accepted = self._find_accepted(retrieval, collection)
         hits = embeddings.search(vector, fetched, collection.generation, others, accepted)
         if (subwords := embeddings.mean_subwords) is not None:

@@ -386,9 +386,8 @@ class FirstStage:
     def _which(self, collections: Sequence[CollectionInfo], language: str, terms: Collection[str]) -> set[str]:
         """Those of some index terms of ``language`` that a collection has."""
         held: set[str] = set()
-        for collection in check_each(collections):
-            missing = [term for term in terms if term not in held]
-            if missing and language in collection.languages:
+        for collection in check_each([info for info in collections if language in info.languages]):
+            if missing := [term for term in terms if term not in held]:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.of(collection.key).use() as index:
                     frequencies = index.document_frequencies(language, missing)
                     held.update(term for term, frequency in frequencies.items() if frequency)

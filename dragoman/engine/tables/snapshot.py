@@ -43,6 +43,10 @@ class Snapshot:
     """Active versions that are not in ``versions``, because they cannot be compiled."""
     pivots: Pivots = field(default_factory=Pivots, compare=False, repr=False)
     """A cache, shared with the snapshots that are selected from this one."""
+    _routes: dict[Pair, tuple[Pair, ...]] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """The ways by another language that were asked for; a search asks for each a dozen times."""
+    _from: dict[str, list[View]] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """By language, the views that translate from it, where that was asked for."""
 
     def view(self, source: str, target: str) -> View | PivotView | None:
         """What translates ``source`` to ``target``: tables of this pair, and by way of another language what they lack.
@@ -50,10 +54,16 @@ class Snapshot:
         None if there is nothing, or if tables that the pair needs cannot be served now.
         """
         direct = self.views.get((source, target))
-        legs = [view for pair in self._route(source, target) if (view := self.views.get(pair)) is not None]
+        legs = self._legs(source, target)
         if len(legs) < 2 or (direct is None and self.missing(source, target)):
             return direct
         return self.pivots.of(direct, *legs)
+
+    def translates(self, source: str, target: str) -> bool:
+        """Whether there is a :meth:`view`."""
+        if (source, target) in self.views:
+            return True
+        return len(self._legs(source, target)) == 2 and not self.missing(source, target)
 
     def missing(self, source: str, target: str) -> Unserved | None:
         """The unserved active versions between two languages, or on the way by another language; else None."""
@@ -65,9 +75,15 @@ class Snapshot:
                 return unserved
         return None
 
+    def _legs(self, source: str, target: str) -> list[View]:
+        return [view for pair in self._route(source, target) if (view := self.views.get(pair)) is not None]
+
     def _route(self, source: str, target: str) -> tuple[Pair, ...]:
-        unserved = {pair for first, second in self.unserved for pair in ((first, second), (second, first))}
-        return route(source, target, self.views.keys() | unserved)
+        found = self._routes.get((source, target))
+        if found is None:
+            unserved = {pair for first, second in self.unserved for pair in ((first, second), (second, first))}
+            found = self._routes[source, target] = route(source, target, self.views.keys() | unserved)
+        return found
 
     @property
     def members(self) -> dict[Pair, tuple[ActiveVersion, ...]]:
@@ -85,7 +101,10 @@ class Snapshot:
 
     def knows(self, language: str, word: str) -> bool:
         """Whether an active table has the folded word on its ``language`` side."""
-        return any(view.surface.sources.index(word) >= 0 for pair, view in self.views.items() if pair[0] == language)
+        views = self._from.get(language)
+        if views is None:
+            views = self._from[language] = [view for pair, view in self.views.items() if pair[0] == language]
+        return any(view.surface.sources.index(word) >= 0 for view in views)
 
 
 class TableRegistry:

@@ -52,7 +52,9 @@ class Passages(NamedTuple):
         """The place of each document's best passage, the first of equal ones; best first, ties by ascending key."""
         order = np.lexsort((-scores, self.keys))  # which keeps the order of ids
         keys = self.keys[order]
-        first = order[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+        begins = np.ones(len(keys), np.bool_)
+        np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+        first = order[begins]
         best: Keys = first[np.lexsort((self.keys[first], -scores[first]))]
         return best
 
