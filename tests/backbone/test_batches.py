@@ -37,11 +37,14 @@ def rows_stand_alone(precision: torch.dtype) -> bool:
     """Whether this processor computes a row of a product in the same way whatever rows are beside it."""
     generator = torch.Generator().manual_seed(1)
     between = torch.float32 if precision == torch.int8 else precision
-    rows = torch.randn(1024, 384, generator=generator).to(between)
-    layer = product(torch.randn(1536, 384, generator=generator), None, precision)
-    together = layer(rows)
-    parts = [slice(start, start + size) for start in (0, 320) for size in (32, 64, 96, 256)]
-    return all(torch.equal(layer(rows[part]), together[part]) for part in parts)
+    parts = [slice(start, start + size) for start in (0, 320) for size in (*range(4, 132, 4), 160, 256, 512)]
+    for inputs, outputs in ((384, 1536), (1536, 384), (384, 384)):
+        rows = torch.randn(1024, inputs, generator=generator).to(between)
+        layer = product(torch.randn(outputs, inputs, generator=generator), None, precision)
+        together = layer(rows)
+        if not all(torch.equal(layer(rows[part]), together[part]) for part in parts):
+            return False
+    return True
 
 
 @pytest.mark.parametrize("precision", PRECISIONS, ids=str)

@@ -79,11 +79,11 @@ class Snapshot:
         return [view for pair in self._route(source, target) if (view := self.views.get(pair)) is not None]
 
     def _route(self, source: str, target: str) -> tuple[Pair, ...]:
-        found = self._routes.get((source, target))
-        if found is None:
+        way = self._routes.get((source, target))
+        if way is None:
             unserved = {pair for first, second in self.unserved for pair in ((first, second), (second, first))}
-            found = self._routes[source, target] = route(source, target, self.views.keys() | unserved)
-        return found
+            way = self._routes[source, target] = route(source, target, self.views.keys() | unserved)
+        return way
 
     @property
     def members(self) -> dict[Pair, tuple[ActiveVersion, ...]]:
