@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations, product
 
 import pytest
 
@@ -131,6 +132,8 @@ def test_a_table_on_the_way_that_cannot_be_served_is_reported_and_no_other_way_t
     answer = runtime.search.search(SearchQuery(query="Vulkan Haus", query_language="de"), "x", snapshot=ill)
     assert [hit.id for hit in answer.hits] == ["volcano"]
     assert "the disk is full" in answer.degraded[0].reason
+    for snapshot, (source, target) in product((whole, ill, backed), permutations(("de", "en", "fr", "ru", "sw"), 2)):
+        assert snapshot.translates(source, target) == (snapshot.view(source, target) is not None)
 
 
 def test_a_short_query_is_read_in_a_language_that_two_tables_translate(runtime: Runtime) -> None:
