@@ -59,12 +59,12 @@ def _write_quantity(quantity: Fraction, ordinal: bool) -> tuple[str, ...]:
     if quantity.denominator != 1:
         return (_write_decimal(quantity),)
     whole = int(quantity)
-    forms = [str(whole)] if whole < _GROUPED else [f"{whole:,}"]
+    forms = [str(whole)] if abs(whole) < _GROUPED else [f"{whole:,}"]
     if ordinal:
         forms += [f"{whole}{_ending(whole)}", *([_ORDINALS[whole]] if 0 < whole < len(_ORDINALS) else [])]
     elif 1_000 <= whole < _GROUPED:
         forms.append(f"{whole:,}")
-    elif whole < len(_WORDS):
+    elif 0 <= whole < len(_WORDS):
         forms.append(_WORDS[whole])
     return tuple(forms)
 

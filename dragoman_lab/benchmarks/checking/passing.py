@@ -5,7 +5,8 @@ news, ``--split test`` FLORES devtest, both with public dictionaries of DATA as 
 demo with its tables. Each sentence gets a draft of each kind: free, with its numbers, with names and terms, and with
 hints of tables. The report has the shares of ``ok``, ``draft`` and withheld sentences for the first kind, the best of
 the first two, and so on. Drafts are kept in OUTPUT and made once. What is ``ok`` or a draft in the end is written there
-with its source and a human translation, to be read by eye.
+with its source and a human translation, to be read by eye. ``--skip 45`` takes other sentences than ``--most 45`` did,
+and ``--served`` leaves the free drafts out, which the service does not make.
 """
 
 from __future__ import annotations
@@ -54,14 +55,16 @@ def read_pairs(options: argparse.Namespace, language: str) -> list[Pair]:
         lines = (files("dragoman") / "demo" / f"documents.{language}.jsonl").read_text(encoding="utf-8").splitlines()
         texts = [json.loads(line)["text"] for line in lines]
         pairs = [(text[start:end], "") for text in texts for start, end in sentences(text, SENTENCE_LENGTH)]
-        return random.Random(5).sample(pairs, min(options.most, len(pairs)))
+        before = set(random.Random(5).sample(pairs, min(options.skip, len(pairs))))
+        left = [pair for pair in pairs if pair not in before]
+        return random.Random(5).sample(left, min(options.most, len(left)))
     if options.split == "test":
-        return read_test_pairs(options.data, language)[: options.most]
+        return read_test_pairs(options.data, language)[options.skip : options.skip + options.most]
     path = next(path for name in NEWS if (path := options.data / name.format(language=language)).is_file())
     with gzip.open(path, "rt", encoding="utf-8") as file:
         cells = [line.rstrip("\n").split("\t") for line in file]
     fitting = [(row[0], row[1]) for row in cells if len(row) > 1 and WORDS[0] <= len(row[1].split()) <= WORDS[1]]
-    return random.Random(1).sample(fitting, min(options.most, len(fitting)))
+    return random.Random(1).sample(fitting, min(options.skip + options.most, len(fitting)))[options.skip :]
 
 
 def make_view(options: argparse.Namespace, language: str) -> View:
@@ -135,16 +138,17 @@ def measure(options: argparse.Namespace, language: str, reasoner: Reasoner, enco
     pairs, view = read_pairs(options, language), make_view(options, language)
     registry: Any = SimpleNamespace(snapshot=SimpleNamespace(views={(language, "en"): view}))
     read = SourcePhrases(registry, analysis).find([source for source, _ in pairs], language, "en")
-    prompts = [list_prompts(sentence) for sentence in read]
+    prompts = [list_prompts(sentence)[options.served :] for sentence in read]
     cache = options.output / f"drafts.{language}.json"
     drafts = make_drafts(reasoner, [prompt for steps in prompts for prompt in steps], cache)
     resources = resources_of(options.data, language, encoding, tables=False)
     knowledge = replace(resources, forward=view, backward=view.inverse())
     checked = check_drafts(prompts, drafts, knowledge)
     figures: dict[str, Any] = {}
-    for count, step in enumerate(STEPS, 1):
+    for count, step in enumerate(STEPS[options.served :], 1):
         # From the second step on the drafts are those that the service makes; the free one is no longer among them.
-        chosen = [choose_draft(steps[min(count - 1, 1) : count]) for steps in checked]
+        first = 0 if options.served else min(count - 1, 1)
+        chosen = [choose_draft(steps[first:count]) for steps in checked]
         statuses = Counter(pair[1].status for pair in chosen if pair is not None)
         figures[step] = {status: statuses[status] for status in ("ok", "draft", "failed")}
         figures[step]["reasons"] = Counter(
@@ -167,6 +171,8 @@ def main() -> None:
     parser.add_argument("--demo", action="store_true")
     parser.add_argument("--languages", nargs="*", default=SERVED)
     parser.add_argument("--most", type=int, default=150, help="sentences of a language")
+    parser.add_argument("--skip", type=int, default=0, help="sentences of a language that an earlier run took")
+    parser.add_argument("--served", action="store_true", help="no free drafts: the service makes none")
     parser.add_argument("--work", type=Path, required=True, help="folder for the converted LLM")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
@@ -186,7 +192,7 @@ def main() -> None:
         for step, figures in report[language].items():
             print(language, step, dict(figures), flush=True)  # noqa: T201
         (options.output / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    for step in STEPS:
+    for step in STEPS[options.served :]:
         totals = Counter[str]()
         for language in report:
             totals.update({status: report[language][step][status] for status in ("ok", "draft", "failed")})

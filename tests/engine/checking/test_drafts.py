@@ -63,6 +63,8 @@ def test_a_sentence_is_led_to_its_numbers_and_the_terms_of_a_glossary() -> None:
         ("1,5 Grad", "de", [("1.5",)]),
         ("١٢٣ كتاب", "ar", [("123",)]),
         ("drei Hunde", "de", []),
+        ("морозы до минус 60 градусов", "ru", [("-60",)]),
+        ("minus 5 Grad", "de", [("-5",)]),
     ],
 )
 def test_numbers_are_written_as_english_does(text: str, language: str, forms: list[tuple[str, ...]]) -> None:
