@@ -13,6 +13,7 @@ from tests.checking.amounts.locales import LANGUAGES, write
 
 SKELETONS = ("integer", "::currency/EUR", "::percent scale/1", "::measure-unit/length-kilometer unit-width-full-name")
 EQUAL = [
+    ("es", "Hay dos ferrocarriles de 760 mm", "Two railways with 760 mm (2 ft 6 in)"),
     ("de", "in 6500 Lichtjahren", "at 6,500 light years"),
     ("de", "eine Dreifünftelmehrheit", "a three-fifths majority"),
     ("zh", "连续满5周年", "for five years"),
@@ -218,6 +219,7 @@ EQUAL = [
     ("en", "230 V", "230 volts"),
 ]
 DIFFERENT = [
+    ("es", "Hay dos ferrocarriles de 760 mm (2 ft 6 in)", "Two railways with 760 mm (2 ft 2 in)"),
     ("el", "760 χιλιοστών (2 ft 6 in)", "760 mm (2 ft 2 in)"),
     ("hi", "327 पाउण्ड", "327 tons"),
     ("ru", "31 процент 10 лет назад", "31 per cent 10 days ago"),

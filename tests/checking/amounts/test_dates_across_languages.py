@@ -12,6 +12,10 @@ from dragoman.checking.amounts import compare_amounts
 from tests.checking.amounts.locales import LANGUAGES, write
 
 EQUAL = [
+    ("de", "im 18. und 19. Jahrhundert", "in the 1700s and 1800s"),
+    ("zh", "7月25日0—24时，新增病例5例", "On July 25 there were 5 new cases"),
+    ("zh", "7月25日0—24时", "From 0:00 to 24:00 on July 25"),
+    ("de", "am 25. Juli von 0 bis 24 Uhr", "on July 25"),
     ("de", "um 8 am Abend", "at 8 p.m."),
     ("ja", "１８２５～６９年", "1825-1869"),
     ("ja", "ブラックフライデーの売上高", "sales on Black Friday"),
@@ -128,6 +132,9 @@ EQUAL = [
     ("hi", "सुबह 10 बजे से शाम 5 बजे तक", "from 10 a.m. to 5 p.m."),
 ]
 DIFFERENT = [
+    ("de", "im 19. Jahrhundert", "in the 1900s"),
+    ("de", "in den 1800er Jahren", "in the 1700s"),
+    ("zh", "7月25日0—23时，新增病例5例", "On July 25 there were 5 new cases"),
     ("ru", "3 минуты 30,47 секунды", "3 minutes and 30.47 minutes"),
     ("de", "im dritten Quartal", "in the fourth quarter"),
     ("es", "Al 23 de julio", "on 23 January"),
