@@ -66,7 +66,7 @@ _DENYING_OTHERWISE = regex.compile(
     r"|im(?:pos|prob|pat|perf|mat)\w+|non\w*|\w*less|fewer|few|little|hardly|barely|rarely|scarcely|rather|fail\w*"
     r"|lack\w*|prevent\w*|prohibit\w*|ban(?:s|ned)?|stop\w*|avoid\w*|refus\w*|reject\w*|den(?:y|ied|ies|ial)|ignor\w*"
     r"|miss(?:ing|ed)|difficult\w*|free|against|other(?:wise)?|unlike|without|except\w*"
-    r"|nowhere|\w*n['’]t|dont|doesnt|didnt|isnt|wasnt|cant|wont"
+    r"|declin\w*|wrong\w*|maxim\w*|at most|nowhere|\w*n['’]t|dont|doesnt|didnt|isnt|wasnt|cant|wont"
     r"|only|just|but|until|before|still|yet|too|remain\w*|continu\w*|los[est]\w*|despite|mere\w*|far)\b",
     regex.IGNORECASE,
 )

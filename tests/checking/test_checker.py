@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 import dragoman
 from dragoman.checking import Check, Knowledge, check_sentence, check_sentences
 from dragoman.checking.knowledge import Vectors
+from dragoman.indexes.analysis.common_words import common_words
+from dragoman.indexes.analysis.japanese_names import list_name_forms
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.analysis.transliteration import romanise
 from dragoman.indexes.dense.language_means import shipped_means
@@ -147,6 +150,8 @@ def test_names_that_the_source_alone_has_are_missed(language: str, source: str, 
         ("Der Vertrag gilt nicht nur für Ärzte.", "The contract applies to more than doctors.", None),
         ("Das ist nicht möglich.", "This is impossible.", None),
         ("Hier darf man nicht rauchen.", "You mustn’t smoke here.", None),
+        ("Das Ministerium wollte sich nicht äußern.", "The ministry declined to comment.", None),
+        ("Hier dürfen nicht mehr als zehn wohnen.", "Ten people at most may live here.", None),
     ],
 )
 def test_what_is_denied_and_not_so_in_english_is_a_doubt(
@@ -160,6 +165,39 @@ def test_what_is_denied_and_not_so_in_english_is_a_doubt(
         ]
         expected = [] if denial is None else [denial if known.source == "de" else denial[::-1]]
         assert denials == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "right", "wrong"),
+    [
+        (
+            "de",
+            "Verteidigungsminister Robert Gates kam am Freitag.",
+            "Defense Secretary Robert Gates came on Friday.",
+            "Defense Secretary Engelbert Daldrup came on Friday.",
+        ),
+        (
+            "ja",
+            "彼女は来週シカゴに引っ越す。",
+            "She is moving to Chicago next week.",
+            "She is moving to Chico next week.",
+        ),
+        ("ja", "トム、ありがとう。", "Thank you, Tom.", "Thank you, Fakhfakh."),
+        (
+            "ja",
+            "首位打者の森が犠打を決めた。",
+            "Mori, the leading hitter, bunted.",
+            "Honda, the leading hitter, bunted.",
+        ),
+        ("ja", "昨日、佐藤さんが来た。", "Sato came yesterday.", "Watanabe came yesterday."),
+    ],
+)
+def test_neither_a_title_nor_a_word_of_grammar_stands_for_a_name(
+    language: str, source: str, right: str, wrong: str
+) -> None:
+    known = replace(knowledge(language), analysis=analysis, common=common_words, name_forms=list_name_forms)
+    assert "name" not in codes(check_sentence(source, right, known))
+    assert "name" in codes(check_sentence(source, wrong, known))
 
 
 def test_offices_and_institutions_are_no_names() -> None:

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from dragoman.checking import Knowledge, check_sentence
 from dragoman.checking.naming.katakana import list_spoken, romanise_katakana
+from dragoman.checking.naming.small_words import is_small
 from dragoman.checking.naming.sounds import measure_sound
 from dragoman.checking.sentence import Pair
 from dragoman.deadline import DeadlinePassed, deadline
 from dragoman.indexes.analysis.common_words import common_words
+from dragoman.indexes.analysis.japanese_names import list_name_forms
 from dragoman.indexes.analysis.transliteration import romanise
 
 RIGHT = [
@@ -47,6 +49,23 @@ RIGHT = [
     ("ja", "ハロウィーンの祭り", "A festival of Halloween"),
     ("de", "Neue Studien zeigen das. Politische Gegner lachen.", "Research shows this. Those on the other side laugh."),
     ("el", "Η κυβέρνηση του Ηνωμένου Βασιλείου παραιτήθηκε.", "The government of the United Kingdom resigned."),
+    ("de", "Das Weiße Haus schwieg.", "Those in power were silent."),
+    ("de", "Die Dingos stammen von südasiatischen Wölfen ab.", "Dingoes descend from south Asian wolves."),
+    ("de", "Das Gas fließt nach Südeuropa.", "The gas flows to southern Europe."),
+    ("de", "Die Iren stimmten ab.", "The Irish voted."),
+    ("de", "Sie lernt die Amerikanische Gebärdensprache.", "She learns how American people sign."),
+    ("de", "Die Muslimbruderschaft verlor.", "The Muslim Brotherhood lost."),
+    ("de", "Die US-Armee zog ab.", "The army left."),
+    ("de", "Der Generalrat der Region (PS) tagte.", "The council of the region met."),
+    ("de", "Der Premier sprach im Parlament.", "The Prime Minister spoke in parliament."),
+    ("de", "Die Nato tagte mit der UNO.", "NATO met the UN."),
+    ("fr", "L'OTAN a refusé.", "NATO refused."),
+    ("de", "Stunden später kam er.", "Hours later he came."),
+    ("fr", "La majorité a gagné.", "Majority won."),
+    ("ja", "久保の活躍", "Kubo's play"),
+    ("ja", "マクナニーを迎えた。", "They greeted McEnany."),
+    ("ja", "ひらまつ病院の医者", "A doctor of Hiramatsu hospital"),
+    ("ja", "フレンチトーストを食べた。", "She ate French toast."),
 ]
 WRONG = [
     ("ru", "Он прибыл из Южной Кореи.", "He came from New Zealand.", "New Zealand"),
@@ -63,6 +82,12 @@ WRONG = [
     ("ja", "プロシアの軍隊", "The army of Russia", "Russia"),
     ("ja", "スタイルが好きだ。", "The style of Thailand is liked.", "Thailand"),
     ("ar", "وصل الوفد إلى المدينة أمس.", "The delegation of the BBC arrived in the city yesterday.", "BBC"),
+    ("de", "Die IAEA meldete es.", "The IAAF reported it.", "IAAF"),
+    ("de", "Die NASA meldete es.", "The NHS reported it.", "NHS"),
+    ("de", "Die US-Armee zog ab.", "The army of Mexico left.", "Mexico"),
+    ("de", "Peter sah es.", "Wang saw it.", "Wang"),
+    ("ja", "フレンチトーストを食べた。", "She ate German toast.", "German"),
+    ("ja", "ひらまつ病院の医者", "A doctor of Kawasaki hospital", "Kawasaki"),
 ]
 
 
@@ -83,7 +108,9 @@ OTHER_SOUNDS = [
 
 
 def name_reasons(language: str, source: str, translation: str) -> list[tuple[str | None, str | None]]:
-    knowledge = Knowledge(source=language, target="en", romanise=romanise, common=common_words)
+    knowledge = Knowledge(
+        source=language, target="en", romanise=romanise, common=common_words, name_forms=list_name_forms
+    )
     check = check_sentence(source, translation, knowledge)
     return [(reason.source, reason.text) for reason in check.reasons if reason.code == "name"]
 
@@ -142,6 +169,11 @@ def test_a_long_run_of_katakana_is_left_at_the_deadline() -> None:
 )
 def test_katakana_is_read_with_its_small_signs(katakana: str, read: str) -> None:
     assert romanise_katakana(katakana, romanise) == read
+
+
+def test_words_that_are_seldom_written_with_a_capital_are_known() -> None:
+    assert all(map(is_small, ["courage", "earlier", "avoid", "brands", "majorité", "сегодня"]))
+    assert not any(map(is_small, ["wang", "khan", "maria", "peter", "paris", "turkey", "обама"]))
 
 
 def test_english_is_spelt_in_the_sounds_of_katakana() -> None:

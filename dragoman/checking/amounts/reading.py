@@ -46,6 +46,8 @@ _HALF_AFTER = regex.compile(
 )
 """After a number, or after what is counted: 5 capturas y media."""
 _FRACTION = regex.compile(r"分[之の] ?$")
+_HUNDREDS = regex.compile(r"1[0-9]00'?s(?!\p{L})")
+"""A century: the 1700s are the 18th."""
 _RANGE_OF_MONTHS = regex.compile(r" ?[-~至到] ?\d{1,2} ?月")
 
 
@@ -200,6 +202,8 @@ def _read_measure(
     readings += list_clock_hours(quantities, unit) + read_hours_and_minutes(folded[quantity.start : quantity.end])
     if unit is None and quantity.end - quantity.start <= 2 and is_dated(folded, quantity.start, quantity.end):
         readings += tuple(Reading(month=int(reading)) for reading in quantities if 1 <= reading <= 12)
+    if unit is None and _HUNDREDS.match(folded, quantity.start):
+        readings += (Reading(quantity=quantities[0] / 100 + 1),)
     fraction = _FRACTION.search(folded, max(0, start - 3), start) is not None
     freedom = _name_freedom(quantity, unit, fraction=fraction)
     dated = unit in (None, "d") and is_day(items, index, quantity.following, folded)

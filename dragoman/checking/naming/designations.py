@@ -6,7 +6,16 @@ from functools import lru_cache
 
 from dragoman.checking.naming.folding import fold_name
 
-__all__ = ["is_designation"]
+__all__ = ["is_designation", "is_office"]
+
+_OFFICES = frozenset(
+    """
+    ambassador attorney captain ceo chairman chancellor chief colonel commander commissioner coach counsel deputy
+    director editor executive fathers general governor inspector judge justice king lieutenant lord manager mayor
+    minister mp officer official premier president professor queen representative secretary senator spokesman
+    """.split()  # noqa: SIM905
+)
+"""Persons by what they are: a translator may call them otherwise, *Prime Minister* and *Premier*."""
 
 _ENGLISH = frozenset(
     """
@@ -74,7 +83,12 @@ _OTHER_LANGUAGES = frozenset(
     internationale kaiser kaiserin kammer kammergericht katholische kirche kommissar kommission konferenz kongress
     konig konigin konigliche krieg landgericht minister ministerin ministerium museum nationale oberste oberster
     parlament partei papst polizei prasident prinz prinzessin rat senat senator sprecher sprecherin tribunal
-    universitat verband verein verfassungsgericht vertrag weltkrieg zentralbank
+  universitat verband verein verfassungsgericht vertrag weltkrieg zentralbank
+     allgemeiner aussenminister aussenministerium bundeskanzler bundeskanzlerin bundesregierung bundesrat
+     bundestag burgermeister finanzminister finanzministerium generaldirektor generalstaatsanwalt
+     generalversammlung grosse haus innenminister justizminister landesregierung ministerprasident nationalversammlung
+     nobelpreis oberburgermeister premier premierminister regierung republik sicherheitsrat staatsanwaltschaft
+     staatsprasident staatssekretar verteidigungsminister vizeprasident weisse weissen weisses
     """.split()  # noqa: SIM905
 )
 
@@ -95,6 +109,12 @@ def is_designation(written: str, language: str) -> bool:
         abstract = len(folded) >= _LEAST_ABSTRACT and folded.endswith(_ABSTRACT)
         return abstract or folded in _ENGLISH or folded.removesuffix("s") in _ENGLISH
     return folded in _OTHER_LANGUAGES or (language in _INFLECTED and _stem(folded) in _stems())
+
+
+def is_office(written: str, language: str) -> bool:
+    """Whether an English word is the name of an office."""
+    folded = fold_name(written).removesuffix("'s").removesuffix("'")
+    return language == "en" and (folded in _OFFICES or folded.removesuffix("s") in _OFFICES)
 
 
 def _stem(folded: str) -> str:

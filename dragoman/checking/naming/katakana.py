@@ -17,6 +17,7 @@ _SEMIVOWELS = {"u": "w", "i": "y"}
 _PALATALS = ("sh", "ch", "j")
 _SILENT = "ッー"
 _SPELLINGS = (
+    (regex.compile("^mc"), "mak"),
     (regex.compile("ph"), "f"),
     (regex.compile("sch"), "sh"),
     (regex.compile("dg(?=e)"), "j"),

@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 
 from dragoman.checking.check import Reason
 from dragoman.checking.knowledge import Knowledge, Vectors
-from dragoman.checking.naming.designations import is_designation
+from dragoman.checking.naming.designations import is_designation, is_office
+from dragoman.checking.naming.folding import fold_name
 from dragoman.checking.naming.hidden import add_hidden_names
-from dragoman.checking.naming.names import CASED, Name, find_names, is_foreign, is_spelt_alike, is_written
-from dragoman.checking.naming.places import find_places, is_placed
-from dragoman.checking.naming.sounds import UNSPACED, measure_sound
+from dragoman.checking.naming.names import (
+    CAPITALISED_NOUNS,
+    CASED,
+    Name,
+    find_names,
+    is_foreign,
+    is_spelt_alike,
+    is_written,
+)
+from dragoman.checking.naming.places import find_katakana, find_places, is_placed
+from dragoman.checking.naming.sounds import UNSPACED, measure_sound, sounds_like
 from dragoman.checking.sentence import Pair, Side
 from dragoman.checking.thresholds import NameFit, Thresholds
 from dragoman.deadline import check_each
@@ -31,6 +41,10 @@ DESIGNATION = 0.15
 """How much less alike a name must be that consists of designations alone, as *Congress*: it may be called otherwise.
 
 Of several, as *Middle East*, the words in a row say more than each does."""
+SPOKEN = 0.5
+"""How alike a word in katakana must sound that is near to a name by its meaning: katakana is how a name sounds."""
+LISTED = 0.1
+"""How much more alike a word must be that is a name of the other language, in none of the forms that are listed."""
 FOREIGN_SOUND = 0.85
 """How alike a name in Latin letters must sound that the sentence of another script kept, if it is not written so."""
 ONE_SIDED = 0.06
@@ -45,6 +59,12 @@ ROW = 2
 """Words in a row that may stand for one name."""
 LONGEST_ROW = 40
 """Code points of them."""
+_KATAKANA = regex.compile(r"[\p{Hiragana}ー・＝]*[\p{Katakana}ー・＝]{2,}[\p{Hiragana}ー・＝]*")
+_KATAKANA_FORM = regex.compile(r"[\p{Katakana}ー]{2,}")
+_HAN = regex.compile(r"\p{Han}")
+_HIRAGANA = regex.compile(r"[\p{Hiragana}ー]+")
+_ACRONYM = regex.compile(r"(?:\p{Lu}\.?){2,6}")
+_NOUN_AFTER = regex.compile(r"[-‑]\p{L}{4}")
 _JOINTS = (" ", "-", ". ")
 _POSSESSIVES = ("'s", "’s")
 
@@ -66,6 +86,8 @@ class WordScore:
     """Whether it is in English, whose common words are listed, and English alone shows names."""
     placed: bool = False
     """Whether it is of a place that the other side names."""
+    listed_otherwise: bool = False
+    """Whether the other side may write it in forms that are known, and has none of them."""
     foreign: bool = False
     """Whether it is in Latin letters on a side that is not, and would be so on the other."""
 
@@ -77,6 +99,7 @@ class WordScore:
             return self.written or self.sound >= max(fit.sound, FOREIGN_SOUND)
         less += (UNLISTED if self.listed else DOUBTFUL) if self.name.doubtful else 0.0
         less += DESIGNATION if self.designation else 0.0
+        less -= LISTED if self.listed_otherwise else 0.0
         return (
             self.written
             or self.sound >= fit.sound - less
@@ -92,7 +115,14 @@ class NameScore:
     text: str
     words: list[WordScore]
     cosine: float = 0.0
-    """That of the whole name with the nearest words in a row."""
+    """That of the whole name, without designations, with the nearest words in a row."""
+    aside: bool = False
+    """Whether a translator may leave it out: see :func:`_is_aside`."""
+
+    @property
+    def whole(self) -> str:
+        """The words that are compared as one; *President Smith* is no president."""
+        return " ".join(word.name.text for word in self.words)
 
     def holds(self, fit: NameFit, less: float = 0.0) -> bool:
         """Whether the other side has the name, or at least half of its words; a place answers for itself alone."""
@@ -142,11 +172,14 @@ def select_unmatched(
     """The names of the source that the translation lacks, and those that it adds.
 
     Where names of both sides are recognised, ``two_sided``, one that was changed is missing on both; one that only one
-    side lacks must be less alike to count: it may be written without a capital.
+    side lacks must be less alike to count: it may be written without a capital. An acronym that stands aside may
+    then be left out.
     """
     unmatched = tuple([name for name in names if not name.holds(fit)] for names in (there, back))
     if two_sided and not all(unmatched):
         unmatched = tuple([name for name in names if not name.holds(fit, ONE_SIDED)] for names in unmatched)
+    if not all(unmatched):
+        unmatched = tuple([name for name in names if not name.aside] for names in unmatched)
     first, second = ([name.text for name in names] for names in unmatched)
     return first, second
 
@@ -174,8 +207,25 @@ def _score_writing(pair: Pair, knowledge: Knowledge) -> list[NameScore]:
     for row in _join_names(names, pair.source.text):
         words = _score_words(row, pair, knowledge)
         if words:
-            scores.append(NameScore(pair.source.text[row[0].start : row[-1].end], words))
+            text = pair.source.text[row[0].start : row[-1].end]
+            scores.append(NameScore(text, words, aside=_is_aside(text, row[0].start, pair)))
     return scores
+
+
+def _is_aside(name: str, start: int, pair: Pair) -> bool:
+    """Whether a name is an acronym in brackets, or before a German noun: *US-Armee* is the army.
+
+    That counts where both sides have capitals: another name in its place is then seen on the other side.
+    """
+    if (
+        _ACRONYM.fullmatch(name) is None
+        or not {pair.source.language, pair.target.language} <= CASED | CAPITALISED_NOUNS
+    ):
+        return False
+    side, end = pair.source, start + len(name)
+    if side.text[start - 1 : start] == "(" and side.text[end : end + 2].lstrip(".").startswith(")"):
+        return True
+    return side.language in CAPITALISED_NOUNS and _NOUN_AFTER.match(side.text, end) is not None
 
 
 def _join_names(names: Sequence[Name], text: str) -> list[list[Name]]:
@@ -199,29 +249,44 @@ def _score_words(row: Sequence[Name], pair: Pair, knowledge: Knowledge) -> list[
         place is None and is_designation(name.text, pair.source.language)
         for name, place in zip(row, places, strict=True)
     ]
-    if all(designations) and row[0].doubtful:
+    if all(designations) and (row[0].doubtful or (len(row) > 1 and is_office(row[-1].text, pair.source.language))):
         return []
-    has_form = _has_form(tuple(written_words), pair.target, knowledge)
+    has_form = _has_form(written_words, pair.target, knowledge)
     foreign = is_foreign(row[0].text, pair.source) and not is_foreign(row[0].text, pair.target)
     for name, place, designation in zip(row, places, designations, strict=True):
         placed = None if place is None else is_placed(place, pair.target.text, pair.target.language)
         if designation and not all(designations):
             continue
         written = is_spelt_alike(name, pair) if placed is False else is_written(name, pair, knowledge.forward)
-        word = WordScore(name, written or placed is True or has_form)
+        word = WordScore(name, written or placed is True or has_form is True)
         word.listed = pair.source.language == "en" and pair.target.language not in CASED
         word.misplaced, word.placed = placed is False, placed is True
         word.designation, word.foreign = designation, foreign and place is None
         if not word.written:
             # a people has no capital in most languages, and what a sentence begins with may be no name
             word.sound = measure_sound(name.text, pair, knowledge, small=place is not None or name.doubtful)
-            word.written = _has_form((name.text,), pair.target, knowledge)
+            form = _has_form([name.text], pair.target, knowledge)
+            word.written, word.listed_otherwise = form is True, form is False and not designation
         words.append(word)
     return words
 
 
-def _has_form(words: tuple[str, ...], target: Side, knowledge: Knowledge) -> bool:
-    return any(form in target.text for form in knowledge.name_forms(words, target.language))
+def _has_form(words: Sequence[str], target: Side, knowledge: Knowledge) -> bool | None:
+    """Whether the other side has one of the forms that its language may write a name in.
+
+    None where it has none and none in kanji is known: others are of foreign names, as they may sound. A form of one
+    sign, as 森 of *Mori*, must be a word.
+    """
+    bare = tuple(word.removesuffix("'s").removesuffix("’s") for word in words)
+    forms = knowledge.name_forms(bare, target.language)
+    in_kanji = [form for form in forms if _HAN.search(form)]
+    signs = {target.text[token.start : token.end] for token in target.tokens if token.end - token.start == 1}
+    if any(form in (target.text if len(form) > 1 else signs) for form in in_kanji):
+        return True
+    spoken = (form for form in forms if _KATAKANA_FORM.fullmatch(form))
+    if any(find_katakana(form).search(target.text) for form in spoken):
+        return True
+    return False if in_kanji else None
 
 
 def _add_cosines(pairs: Sequence[Pair], names: Sequence[Sequence[NameScore]], knowledge: Knowledge) -> None:
@@ -240,18 +305,39 @@ def _add_cosines(pairs: Sequence[Pair], names: Sequence[Sequence[NameScore]], kn
         if not of_pair or not nearby:
             continue
         matrix: Vectors = np.stack([of_words[word] for word in nearby])
+        lexical = [_is_lexical(word, knowledge) for word in nearby]
         for name in of_pair:
             if len(name.words) > 1:
-                name.cosine = knowledge.scale(float((matrix @ of_names[name.text]).max()))
+                cosines = matrix @ of_names[name.whole]
+                name.cosine = _find_nearest(name.whole, nearby, cosines, knowledge, lexical)
             for word in name.words:
                 if not word.written:
-                    word.cosine = knowledge.scale(float((matrix @ of_names[word.name.text]).max()))
+                    text = word.name.text
+                    may_be_any = word.name.doubtful or word.designation
+                    cosines = matrix @ of_names[text]
+                    word.cosine = _find_nearest(text, nearby, cosines, knowledge, None if may_be_any else lexical)
+
+
+def _find_nearest(
+    name: str, nearby: Sequence[str], cosines: Vectors, knowledge: Knowledge, lexical: Sequence[bool] | None
+) -> float:
+    """The highest of the cosines, of words in katakana only of those that sound like the name, if little.
+
+    With ``lexical`` a word of grammar stands for no name.
+    """
+    for place in np.argsort(-cosines):
+        candidate = nearby[place]
+        if lexical is not None and not lexical[place]:
+            continue
+        if _KATAKANA.fullmatch(candidate) is None or sounds_like(name, candidate, knowledge) >= SPOKEN:
+            return knowledge.scale(float(cosines[place]))
+    return 0.0
 
 
 def _list_asked(name: NameScore) -> list[str]:
     """The texts of a name that are compared: its words and, of several, the whole."""
     words = [word.name.text for word in name.words if not word.written]
-    return [name.text, *words] if len(name.words) > 1 else words
+    return [name.whole, *words] if len(name.words) > 1 else words
 
 
 def _list_candidates(side: Side, names: Sequence[NameScore]) -> list[str]:
@@ -270,6 +356,14 @@ def _list_candidates(side: Side, names: Sequence[NameScore]) -> list[str]:
             if last.end - first.start <= LONGEST_ROW
         )
     )
+
+
+def _is_lexical(written: str, knowledge: Knowledge) -> bool:
+    """Whether words may be a name: no common ones but for acronyms, and in Japanese none in hiragana alone."""
+    if knowledge.target == "ja":
+        return _HIRAGANA.fullmatch(written) is None
+    common = knowledge.common(knowledge.target)
+    return any(fold_name(word) not in common or _ACRONYM.fullmatch(word) for word in written.split())
 
 
 def _pair_up(lost: Sequence[str], added: Sequence[str]) -> list[Reason]:

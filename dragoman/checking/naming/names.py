@@ -16,6 +16,7 @@ from dragoman.checking.amounts import read_amounts
 from dragoman.checking.knowledge import TableView
 from dragoman.checking.naming.folding import fold_name
 from dragoman.checking.naming.places import UNSPACED
+from dragoman.checking.naming.small_words import is_small
 from dragoman.checking.sentence import Pair, Side
 from dragoman.deadline import check_each
 from dragoman.lexicon.text.function_words import is_function_word
@@ -26,6 +27,7 @@ __all__ = [
     "TITLES",
     "WORD",
     "Name",
+    "are_other_acronyms",
     "begins_sentence",
     "compare_writing",
     "find_names",
@@ -55,7 +57,13 @@ _LATIN_WORD = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{Nd}]*(?:['’.][\p{Lati
 """Of a script without spaces, whose words may follow at once."""
 _BEGINNING = regex.compile(r"(?:(?:^|[.!?…:;\n]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*|[\"“”„«»‘'(\[¿¡])$")
 """What stands before a sentence, or part of one, that may begin with a capital; a quotation that ends is none."""
+_ACRONYM = regex.compile(r"(?:[A-Z]\.?){2,6}(?:['’]s)?")
+_POSSESSIVE = regex.compile("['’]s$")
 _INFLECTED = 0.75
+_COMPOUNDING = frozenset({"de", "nl", "da", "sv", "nb", "nn", "is", "fi", "et", "hu"})
+"""Languages that write a name and a noun as one word: *Muslimbruderschaft*."""
+_LEAST_IN_COMPOUND = 5
+"""Letters of a name that begins a longer word."""
 _SHORT = 3
 """Letters of a word that its other forms have all."""
 
@@ -113,7 +121,7 @@ def _is_common(written: str, language: str, common: frozenset[str]) -> bool:
     beginning = written.replace("’", "'").partition("'")[0]
     if fold_name(written) in common or fold_name(beginning) in common or is_function_word(beginning, language):
         return True
-    return written.endswith(_ORDINARY.get(language, ()))
+    return written.endswith(_ORDINARY.get(language, ())) or (not written.isupper() and is_small(beginning.lower()))
 
 
 def _has_name_after(side: Side, words: Sequence[regex.Match[str]], place: int) -> bool:
@@ -129,7 +137,17 @@ def is_written(name: Name, pair: Pair, view: TableView | None) -> bool:
     if is_spelt_alike(name, pair):
         return True
     folded, others = fold_name(name.text), _fold_words(pair.target)
-    if any(compare_writing(folded, other) >= _INFLECTED for other in others):
+    if any(
+        not are_other_acronyms(name.text, other) and compare_writing(folded, fold_name(other)) >= _INFLECTED
+        for other in _list_words(pair.target)
+    ):
+        return True
+    if _ACRONYM.fullmatch(name.text) and any(
+        _ACRONYM.fullmatch(other) and not are_other_acronyms(name.text, other) for other in _list_words(pair.target)
+    ):
+        return True
+    compounding = pair.target.language in _COMPOUNDING and len(folded) >= _LEAST_IN_COMPOUND
+    if compounding and any(other.startswith(folded) for other in others):
         return True
     return view is not None and any(_is_translated(term, pair.target, view) for term in _terms(name, pair.source))
 
@@ -141,7 +159,11 @@ def is_spelt_alike(name: Name, pair: Pair) -> bool:
 
 
 def _fold_words(side: Side) -> set[str]:
-    return {fold_name(word) for word in side.words} | {fold_name(match) for match in WORD.findall(side.text)}
+    return {fold_name(word) for word in _list_words(side)}
+
+
+def _list_words(side: Side) -> set[str]:
+    return {*side.words, *WORD.findall(side.text)}
 
 
 def _terms(name: Name, side: Side) -> list[str]:
@@ -159,6 +181,14 @@ def compare_writing(first: str, second: str) -> float:
     if first[:2] != second[:2] or (len(shorter) <= _SHORT and not longer.startswith(shorter)):
         return 0.0
     return SequenceMatcher(None, first, second, autojunk=False).ratio()
+
+
+def are_other_acronyms(first: str, second: str) -> bool:
+    """Whether two words are acronyms in Latin letters, and not one: IAEA is no IAAF. UN and UNO, NATO and OTAN are."""
+    if _ACRONYM.fullmatch(first) is None or _ACRONYM.fullmatch(second) is None:
+        return False
+    shorter, longer = sorted((_POSSESSIVE.sub("", word).replace(".", "") for word in (first, second)), key=len)
+    return not longer.startswith(shorter) and sorted(shorter) != sorted(longer)
 
 
 def is_foreign(written: str, side: Side) -> bool:

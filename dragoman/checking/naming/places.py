@@ -17,7 +17,7 @@ import regex
 from dragoman.checking.amounts.lexical.lexicon import INFLECTED
 from dragoman.checking.naming.folding import fold_name
 
-__all__ = ["UNSPACED", "find_places", "is_place", "is_placed"]
+__all__ = ["UNSPACED", "find_katakana", "find_places", "is_place", "is_placed"]
 
 DATA = Path(__file__).with_name("data") / "place_names.tsv.gz"
 LONGEST = 4
@@ -54,6 +54,19 @@ _PARTICLE = regex.compile("^[وفبكل](?=.{4})")
 """What Arabic writes at the beginning of a word without an article: *and*, *in*, *to*."""
 _ADJECTIVE = regex.compile(r"(?<=\p{Cyrillic}{3})(?:ая|яя|ый|ий|ой|ое|ее|ые|ие)$")
 """The ending of a Russian adjective, which has other ones in other cases: *Новая*, *Новой*, *Новую*."""
+_GERMAN_ADJECTIVE = regex.compile("(?<=.{3})isch(?:e[nrsm]?)?$")
+"""The ending of one that is made of a country: *amerikanische*."""
+_OTHERWISE = {"asien": "asiat"}
+"""Names whose peoples and adjectives have another stem."""
+_BORROWED = {
+    "french": "フレンチ", "english": "イングリッシュ", "british": "ブリティッシュ", "german": "ジャーマン",
+    "spanish": "スパニッシュ", "chinese": "チャイニーズ", "japanese": "ジャパニーズ", "irish": "アイリッシュ",
+    "scottish": "スコティッシュ", "swedish": "スウェディッシュ", "turkish": "ターキッシュ", "polish": "ポーリッシュ",
+    "danish": "ダニッシュ", "dutch": "ダッチ", "swiss": "スイス", "welsh": "ウェルシュ", "greek": "グリーク",
+    "european": "ヨーロピアン", "portuguese": "ポルトギーズ", "vietnamese": "ベトナミーズ", "mexican": "メキシカン",
+    "hawaiian": "ハワイアン", "african": "アフリカン", "asian": "アジアン", "australian": "オージー",
+}  # fmt: skip
+"""English adjectives in Japanese words, as in フレンチトースト."""
 _COUNTRY = regex.compile("(?<=.{4})(?:land|union|isch|i?stan)$")
 """What a people lacks that its country has: *Russen*, *Sowjets*, *Afghan*."""
 
@@ -93,6 +106,8 @@ def _names(language: str) -> _Names | None:
     places = [
         tuple(dict.fromkeys(fold_name(name).replace("-", " ") for name in line.split("|") if name)) for line in lines
     ]
+    if language == "ja":
+        places = _add_borrowed(places)
     written = frozenset(name.casefold() for line in lines for name in line.split("|") if name and " " not in name)
     by_name: dict[str, int] = {}
     by_beginning: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -105,6 +120,16 @@ def _names(language: str) -> _Names | None:
             elif " " in name and language in _DECLINED:
                 rows[name[:_FIRST]].append((name.split(" "), place))
     return _Names(places, by_name, rows, written, by_beginning)
+
+
+def _add_borrowed(places: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The Japanese names of places with what Japanese has from English beside them."""
+    english, added = _names("en"), list(places)
+    for adjective, katakana in _BORROWED.items():
+        place = english.by_name.get(adjective) if english is not None else None
+        if place is not None:
+            added[place] = (*added[place], katakana)
+    return added
 
 
 def _is_latin(lines: Sequence[str]) -> bool:
@@ -145,10 +170,12 @@ def _find(name: str, names: _Names) -> int | None:
         words = name.split(" ")
         listed = (row for row in names.rows.get(name[:_FIRST], ()) if len(row[0]) == len(words))
         return next((place for parts, place in listed if all(map(_is_form, parts, words))), None)
+    stem = _GERMAN_ADJECTIVE.sub("", name)
     near = [
         (len(listed), place)
         for listed, place in names.by_beginning.get(name[:_STEM], ())
-        if name.startswith(listed[:-1] if len(listed) > _SHORT else listed) and len(name) - len(listed) <= _ENDING
+        if name.startswith(listed[:-1] if len(listed) > _SHORT else listed)
+        and min(len(name), len(stem) + 1) - len(listed) <= _ENDING
     ]
     return max(near)[1] if near else None
 
@@ -180,14 +207,14 @@ def _stands_unspaced(name: str, place: int, text: str, language: str) -> bool:
     for longer in _list_longer(name, place, language):
         text = text.replace(longer, " ")
     if katakana:  # half of a name in katakana is another word: India is no internet
-        return _find_katakana(name).search(text) is not None
+        return find_katakana(name).search(text) is not None
     if _KATAKANA_NAME.match(name):
         return name in text
     return name in text or (len(name) > 2 and name[: max(2, (len(name) + 1) // 2)] in text)
 
 
 @lru_cache(maxsize=1024)
-def _find_katakana(name: str) -> regex.Pattern[str]:
+def find_katakana(name: str) -> regex.Pattern[str]:
     """A name at the beginning or the end of its run of katakana, as in エールフランス; a short one is the whole run."""
     begins, ends = rf"(?<!{_KATAKANA}){name}", rf"{name}(?!{_KATAKANA})"
     return regex.compile(rf"{begins}|{ends}" if len(name) > _WHOLE else rf"(?<!{_KATAKANA}){ends}")
@@ -214,7 +241,9 @@ def _list_forms(word: str, language: str) -> Iterator[str]:
 def _is_people(part: str, word: str) -> bool:
     """Whether a word is the people of a country: *Russen* of *Russland*, *Afghan* of *Afghanistan*."""
     people = _COUNTRY.sub("", part)
-    return people != part and word.startswith(people) and len(word) <= len(people) + _LEAST
+    if people != part and word.startswith(people) and len(word) <= len(people) + _LEAST:
+        return True
+    return part.endswith("land") and word in (part[:-4] + "e", part[:-4] + "en")  # Iren
 
 
 def _is_form(part: str, word: str) -> bool:
@@ -224,5 +253,7 @@ def _is_form(part: str, word: str) -> bool:
     adjective = _ADJECTIVE.sub("", part)
     if adjective != part and word.startswith(adjective) and len(word) <= len(adjective) + len("ого"):
         return True
-    stem = part[: max(_STEM, round(0.6 * len(part)))]
-    return word.startswith(stem) or (len(stem) > _STEM and stem in word)  # as in a compound
+    stem = _OTHERWISE.get(part) or part[: max(_STEM, round(0.6 * len(part)))]
+    if word.startswith(stem) or (len(stem) > _STEM and stem in word):  # as in a compound
+        return True
+    return len(part) > _STEM and word.endswith(part)  # Südeuropa

@@ -10,11 +10,11 @@ import regex
 
 from dragoman.checking.knowledge import Knowledge
 from dragoman.checking.naming.katakana import list_spoken, romanise_katakana
-from dragoman.checking.naming.names import CAPITALISED_NOUNS, CASED, WORD
+from dragoman.checking.naming.names import CAPITALISED_NOUNS, CASED, WORD, are_other_acronyms
 from dragoman.checking.sentence import Pair, Side
 from dragoman.deadline import check_each
 
-__all__ = ["UNSPACED", "measure_sound"]
+__all__ = ["UNSPACED", "measure_sound", "sounds_like"]
 
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 LONGEST = 40
@@ -31,6 +31,9 @@ _SILENT = 4
 _ALIKE = str.maketrans("vz", "bs")
 """Letters of katakana that English may have another for: ヴ, and the ズ of James."""
 _KATAKANA = regex.compile(r"[\p{Katakana}ー]{2,}")
+_HIRAGANA = regex.compile(r"\p{Hiragana}{3,}")
+_LEAST_HIRAGANA = 5
+"""Letters of a name that may be written in hiragana, which is grammar else: it must sound so exactly."""
 _PARTICLES = regex.compile("^(?:[وفبكل]?ال|لل|[وبلكف])(?=.{3})")
 """What Arabic writes at the beginning of a word: the article, *and*, *in*, *to*."""
 _SOUNDS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -110,6 +113,13 @@ def measure_sound(name: str, pair: Pair, knowledge: Knowledge, *, small: bool = 
     return max((_sound_alike(letters, other, language) for other in check_each(candidates, 100) if other), default=0.0)
 
 
+def sounds_like(name: str, katakana: str, knowledge: Knowledge) -> float:
+    """How alike a name and words in katakana sound; all is alike where nothing says how a word is read."""
+    if knowledge.romanise is None:
+        return 1.0
+    return _sound_as_katakana(knowledge.romanise(name[:LONGEST]), katakana, knowledge.romanise)
+
+
 def _list_words(name: str, side: Side, romanise: Callable[[str], str], *, small: bool) -> list[str]:
     """The words that a name may be written as: with a capital where names have one, and an acronym with several.
 
@@ -125,7 +135,7 @@ def _list_words(name: str, side: Side, romanise: Callable[[str], str], *, small:
         word
         for word in words
         if (
-            _CAPITALS.match(word)
+            _CAPITALS.match(word) and not are_other_acronyms(name, word)
             if acronym and _LATIN.match(word)
             else word[0].isupper() or romanise(word).startswith(stem)
         )
@@ -155,6 +165,8 @@ def _is_spelt_out(name: str, text: str, language: str, romanise: Callable[[str],
 
 def _sound_as_katakana(letters: str, text: str, romanise: Callable[[str], str]) -> float:
     """How alike a name and a word of Japanese sound; a part of a longer run of katakana counts less."""
+    if len(letters) >= _LEAST_HIRAGANA and any(letters in romanise(run) for run in _HIRAGANA.findall(text)):
+        return 1.0
     spoken = list_spoken(letters)
     parts: dict[str, bool] = {}
     for is_whole, part in check_each(_list_katakana(text, len(letters), romanise), 50):

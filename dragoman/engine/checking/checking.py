@@ -24,6 +24,7 @@ from dragoman.engine.models.tasks import Embed
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
 from dragoman.indexes.analysis.common_words import common_words
+from dragoman.indexes.analysis.japanese_names import list_name_forms
 from dragoman.indexes.analysis.transliteration import romanise
 from dragoman.lexicon.text.offsets import Unit, Utf16
 from dragoman.lexicon.text.tokens import Analysis
@@ -135,6 +136,7 @@ class Checking:
             backward=views.get((target, source)),
             romanise=romanise,
             common=common_words,
+            name_forms=list_name_forms,
         )
         try:
             encoder = self._models.encoder(cancelled)

@@ -56,6 +56,5 @@ def _lines() -> tuple[bytes, NDArray[np.int32]]:
 
 
 def list_name_forms(words: tuple[str, ...], language: str) -> tuple[str, ...]:
-    """How a language that has a list of names writes one of these words: Japanese, with two signs or more."""
-    forms = japanese_forms(words) if language == "ja" else ()
-    return tuple(form for form in forms if len(form) > 1)
+    """How a language that has a list of names, Japanese, writes one of these words."""
+    return japanese_forms(words) if language == "ja" else ()

@@ -37,6 +37,15 @@ COUPLES = [
     ("ja", "5〜7日かかる。", "It takes 5 to 7 days.", "It takes 7 to 5 days."),
     ("zh", "比赛以3比2结束。", "The match ended 3-2.", "The match ended 2-3."),
     ("hi", "इसमें 5 से 7 दिन लगते हैं।", "It takes 5 to 7 days.", "It takes 7 to 5 days."),
+    ("de", "Von 9 bis 17 Uhr", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
+    ("de", "Von 9 Uhr bis 17 Uhr", "From 9am to 5pm", "From 5pm to 9am"),
+    ("fr", "De 9 h à 17 h", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
+    ("es", "De 9 a 17 horas", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
+    ("ru", "С 9 до 17 часов", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
+    ("hi", "सुबह 9 बजे से शाम 5 बजे तक", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
+    ("ar", "من الساعة 9 صباحا إلى 5 مساء", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
+    ("ja", "午前9時から午後5時まで", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
+    ("zh", "上午9点到下午5点", "From 9 a.m. to 5 p.m.", "From 5 p.m. to 9 a.m."),
     ("ar", "يستغرق من 5 إلى 7 أيام.", "It takes from 5 to 7 days.", "It takes from 7 to 5 days."),
 ]
 ANY_ORDER = [

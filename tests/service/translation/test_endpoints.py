@@ -110,6 +110,13 @@ def test_a_translation_of_anyone_is_checked_sentence_by_sentence(translating: Se
     assert answer["reasons"] == first["reasons"] + second["reasons"] and answer["degraded"] == []
 
 
+def test_japanese_names_are_checked_by_their_kanji(translating: Server) -> None:
+    for translation, named in (("Kubo came yesterday.", False), ("Honda came yesterday.", True)):
+        body = {"source": "ja", "target": "en", "text": "昨日、久保が来た。", "translation": translation}
+        reasons = translating.client.post("/v1/translate/check", json=body).json()["reasons"]
+        assert any(reason["code"] == "name" for reason in reasons) is named
+
+
 def test_both_sides_of_a_check_are_counted_in_utf16_where_that_is_asked_for(translating: Server) -> None:
     sides = {
         "text": "🌋 Der Vulkan raucht. Das Haus steht.",

@@ -20,8 +20,12 @@ _JOINING = ": 対 比 对 對 zu к προσ contra hasta contre tegen do ต่
 _PHRASES = {"jusqu'à", "के मुकाबले"}
 _WORDS = (RANGES - frozenset("or oder ou o или".split())) | set(_JOINING.split()) | _PHRASES  # noqa: SIM905
 """What stands between two amounts whose order counts; five or six are six or five."""
-_JOINT = regex.compile(r"[年月日岁歲歳]? ?\L<words>(?: \p{L}{1,3})?", words=[*_WORDS])
-"""With the unit of the first one, or an article of the second: 1999年至2016年, έως το 2014."""
+_JOINT = regex.compile(
+    r"(?:[年月日岁歲歳时時点點]|[ap]\.? ?m\.?(?=[ -])|uhr|heures?|horas?|ч\.?|час\p{L}{0,4}|बजे|صباحا|مساء)? ?\L<words>"
+    r"(?: [\p{L}\p{M}]{1,3}| ?(?:[上下]午|午[前後]))?",
+    words=[*_WORDS],
+)
+"""With the unit or the half of the day of the first one, or an article of the second: 1999年至2016年, έως το 2014."""
 _LONGEST_JOINT = 14
 """Code points between two amounts, with spaces."""
 _WITHIN = regex.compile(r"[年月]?[.,]? ?(?:(?:of|de|del|di) )?")

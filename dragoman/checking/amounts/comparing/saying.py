@@ -10,7 +10,7 @@ import regex
 
 from dragoman.checking.amounts.amount import Amount, Mismatch, MismatchCode, Reading
 from dragoman.checking.amounts.digits import split_runs
-from dragoman.checking.amounts.folding import fold_text
+from dragoman.checking.amounts.folding import fold_text, fold_with_places
 from dragoman.checking.amounts.fractions import list_fractions
 from dragoman.checking.amounts.reading import read_amounts
 from dragoman.deadline import check_each
@@ -39,6 +39,13 @@ VAGUE = 100
 _PIECES = regex.compile(r"[\d ]+|\d+:\d+(?::\d+)?|\d+ ?h ?\d+|\d+ ?(?:'|ft\.?|feet|foot)[ -]?\d+ ?\D{1,6}")
 
 
+_WHOLE_DAY = regex.compile(
+    r"(?<![\d.,:])0{1,2}(?<hour>:00| ?(?:[时時点點]|h|uhr|часов|heures?|horas?))? ?(?:[-~至到]|to|bis|à|a|до|から) ?24"
+    r"(?(hour)|(?=:00| ?(?:[时時点點]|h|uhr|o'clock|hours|часов|heures|horas)))(?:(?::00)|(?![\d.,:]))"
+)
+"""From 0 to 24 o'clock: who names the day need not say so."""
+
+
 @dataclass
 class Side:
     """The amounts of one sentence and all that they may mean."""
@@ -52,7 +59,7 @@ class Side:
 
     @classmethod
     def read(cls, text: str, language: str) -> Side:
-        amounts = read_amounts(text, language)
+        amounts = _drop_whole_days(text, read_amounts(text, language))
         fractions = list_fractions(text, language)
         asked = {key for amount in check_each(amounts) for reading in amount.readings for key in list_asked(reading)}
         keys = asked.union(*(list_pieces(amount) for amount in check_each(amounts)))
@@ -81,7 +88,20 @@ class Side:
         if any(key in self.keys for reading in amount.readings for key in list_asked(reading)):
             return False
         pieces = list_pieces(amount)
+        if amount.readings[0].unit == "ft":  # two railways are no two feet
+            return not (pieces and self._list_in_digits().issuperset(pieces))
         return not (pieces and self.asked.issuperset(pieces))
+
+    def _list_in_digits(self) -> set[Key]:
+        """What amounts in digits mean."""
+        return {key for amount in self.amounts if not amount.spelled for r in amount.readings for key in list_asked(r)}
+
+
+def _drop_whole_days(text: str, amounts: list[Amount]) -> list[Amount]:
+    """Without the hours of whole days."""
+    folded, places = fold_with_places(text)
+    days = [(places[day.start()], places[day.end() - 1]) for day in _WHOLE_DAY.finditer(folded)]
+    return [amount for amount in amounts if not any(start <= amount.start <= end for start, end in days)]
 
 
 def list_keys(amount: Amount) -> Iterator[Key]:
