@@ -25,7 +25,8 @@ _MEASURES: dict[str, dict[str, str]] = {
                "ft³": "28.316846592"},
     "area": {"m²": "1", "km²": "1000000", "mi²": "2589988.110336", "ha": "10000", "acre": "4046.8564224",
              "ft²": "0.09290304"},
-    "speed": {"m/s": "1", "km/h": "5/18", "mph": "0.44704", "kn": "0.514444"},
+    "speed": {"m/s": "1", "km/h": "5/18", "mph": "0.44704", "kn": "0.514444", "km/s": "1000", "km/min": "50/3",
+              "m/min": "1/60", "m/h": "1/3600", "mi/s": "1609.344", "mi/min": "26.8224"},
     "time": {"s": "1", "min": "60", "h": "3600", "d": "86400", "wk": "604800", "mo": "2629746", "y": "31556952",
              "decade": "315569520", "century": "3155695200"},
     "data": {"bit": "1/8", "B": "1", "kB": "1000", "MB": "1000000", "GB": "1000000000", "TB": "1000000000000"},
@@ -43,10 +44,15 @@ _ALIKE = (
     {"INR", "PKR", "IDR"}, {"clock", "h"}, {"元", "CNY"}, {"元", "JPY"}, {"元", "USD", "HKD", "TWD"},
     {"¥", "JPY", "CNY"}, {"¥", "元"}, {"IRR", "IRT"}, {"mo", "month"},
     {"s", "clock"}, {"century", "y"}, {"decade", "y"},
-    {"kilo", "km", "km/h"}, {"mi", "mph"}, {"m", "m/s"},
+    {"kilo", "km", "km/h"}, {"kilo", "km", "km/s"}, {"kilo", "km", "km/min"}, {"mi", "mph"}, {"mi", "mi/s"},
+    {"mi", "mi/min"}, {"m", "m/s"}, {"m", "m/min"}, {"m", "m/h"},
 )  # fmt: skip
 """Units that one word names: pounds, degrees, kilos, dollars, yuan; a day that is counted and one of a month."""
-SPEEDS = {("km", "h"): "km/h", ("kilo", "h"): "km/h", ("mi", "h"): "mph", ("m", "s"): "m/s"}
+SPEEDS = {("mi", "h"): "mph"} | {
+    (length, time): f"{'km' if length == 'kilo' else length}/{time}"
+    for length, times in (("km", "h min s"), ("kilo", "h min s"), ("m", "s min h"), ("mi", "s min"))
+    for time in times.split()
+}
 """What a length in a time is: kilometres an hour."""
 _TOLERANCE = Fraction(3, 100)
 _FINEST = Fraction(1, 10**6)

@@ -36,7 +36,9 @@ SMALL_ORDINAL = 3
 """Third parties are other ones."""
 VAGUE = 100
 """A vague number from this on contradicts another vague one: thousands, millions."""
-_PIECES = regex.compile(r"[\d ]+|\d+:\d+(?::\d+)?|\d+ ?h ?\d+|\d+ ?(?:'|ft\.?|feet|foot)[ -]?\d+ ?\D{1,6}")
+_PIECES = regex.compile(
+    r"(?!\d{1,3}(?: \d{3})+\Z)[\d ]+|\d+:\d+(?::\d+)?|\d+ ?h ?\d+|\d+ ?(?:'|ft\.?|feet|foot)[ -]?\d+ ?\D{1,6}"
+)
 
 
 _WHOLE_DAY = regex.compile(
@@ -128,7 +130,7 @@ def list_asked(reading: Reading) -> Iterator[Key]:
 
 
 def list_pieces(amount: Amount) -> list[Key]:
-    """The runs of digits apart, of a time or of groups between spaces: 10:30 is a score as well."""
+    """The runs of digits apart, of a time or between spaces: 10:30 is a score as well. 4 700 is one number."""
     if amount.text.isdecimal() or (amount.kind != "time" and not {" ", "'"} & set(amount.text)):
         return []
     folded = fold_text(amount.text)
