@@ -32,8 +32,21 @@ _AND_HALF = regex.compile(r" (?:y|et|e|i|and an?|och en|og en) ")
 """Between a unit and the half of one more: un año y medio, two years and a half."""
 _PER = regex.compile(r" ?/ ?| ?(?:[\p{L}\p{M}']{1,5}[ ']){0,2}(?:ال|ที่)?")
 """Between a length and a time that make a speed: km/h, kilómetros por hora."""
-_AN_HOUR = regex.compile(r"(?:时速|時速|每小时|每小時|毎時)[^\d,.，。、]{0,3}$")
-"""Before a length that makes a speed."""
+_PER_SECOND = regex.compile(
+    r" ?/ ?| (?:per|pro|por|par|pr\.?|je|each|every|in der|à la|a la|al|i|na|za|в|за|на|το|ανα|την|في|प्रति) (?:ال)?"
+    r"| ?ต่อ ?"
+)
+"""The same before a second or a minute, which is also what comes next: after 26 miles the second runner."""
+_BEFORE_LENGTH = {
+    time: regex.compile(rf"(?:{words})[^\d,.，。、]{{0,3}}$")
+    for time, words in (
+        ("h", "时速|時速|每小时|每小時|毎時|시속|saatte"),
+        ("min", "分速|每分钟|每分鐘|毎分|분속|dakikada"),
+        ("s", "秒速|每秒|毎秒|초속|saniyede"),
+    )
+}
+"""Before a length that makes a speed, by its time."""
+_LONGEST_BEFORE = 12
 _LEAST_SCALE = 10**6
 _DECIMAL_SIGNS = dict.fromkeys("en zh ja ko th hi bn mr ta te he yue".split(), ".") | dict.fromkeys(  # noqa: SIM905
     "de fr es pt it ru uk be bg nl pl cs sk el sv da nb fi tr".split(),  # noqa: SIM905
@@ -201,15 +214,13 @@ def find_half_more(items: Sequence[Item], index: int, folded: str) -> int | None
 
 def find_speed(items: Sequence[Item], index: int, place: int, folded: str) -> str | None:
     """The speed of a length whose number is token ``index`` and whose unit is the token before ``place``."""
-    length = items[place - 1]
-    if (
-        length.unit
-        and (length.unit, "h") in SPEEDS
-        and _AN_HOUR.search(folded, max(0, items[index].start - 7), items[index].start)
-    ):
-        return SPEEDS[length.unit, "h"]
+    length, start = items[place - 1], items[index].start
+    for time, before in _BEFORE_LENGTH.items():
+        if (length.unit or "", time) in SPEEDS and before.search(folded, max(0, start - _LONGEST_BEFORE), start):
+            return SPEEDS[length.unit or "", time]
     for following in items[place : place + 2]:  # the l of à l'heure may be litres
         time = "h" if following.unit == "clock" else following.unit or ""
-        if (length.unit or "", time) in SPEEDS and _PER.fullmatch(folded, length.end, following.start):
+        between = _PER if time == "h" else _PER_SECOND
+        if (length.unit or "", time) in SPEEDS and between.fullmatch(folded, length.end, following.start):
             return SPEEDS[length.unit or "", time]
     return None

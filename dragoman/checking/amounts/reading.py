@@ -203,7 +203,7 @@ def _read_measure(
     if unit is None and quantity.end - quantity.start <= 2 and is_dated(folded, quantity.start, quantity.end):
         readings += tuple(Reading(month=int(reading)) for reading in quantities if 1 <= reading <= 12)
     if unit is None and _HUNDREDS.match(folded, quantity.start):
-        readings += (Reading(quantity=quantities[0] / 100 + 1),)
+        readings += (Reading(quantity=quantities[0] / 100 + 1),)  # as a century it would be so many years, too
     fraction = _FRACTION.search(folded, max(0, start - 3), start) is not None
     freedom = _name_freedom(quantity, unit, fraction=fraction)
     dated = unit in (None, "d") and is_day(items, index, quantity.following, folded)

@@ -29,6 +29,7 @@ def compare_amounts(source_text: str, source_language: str, target_text: str, ta
     """The amounts of one sentence that the other lacks; an empty list where all agree, or none are written."""
     source, target = Side.read(source_text, source_language), Side.read(target_text, target_language)
     source, target = source.drop_shares(target), target.drop_shares(source)
+    source, target = source.drop_whole_days(target), target.drop_whole_days(source)
     all_lost = [amount for amount in check_each(source.amounts, _INTERVAL) if target.lacks(amount)]
     all_added = [amount for amount in check_each(target.amounts, _INTERVAL) if source.lacks(amount)]
     lost, added = _drop_converted(all_lost, target.amounts), _drop_converted(all_added, source.amounts)

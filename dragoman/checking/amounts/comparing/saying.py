@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -36,16 +36,14 @@ SMALL_ORDINAL = 3
 """Third parties are other ones."""
 VAGUE = 100
 """A vague number from this on contradicts another vague one: thousands, millions."""
-_PIECES = regex.compile(
-    r"(?!\d{1,3}(?: \d{3})+\Z)[\d ]+|\d+:\d+(?::\d+)?|\d+ ?h ?\d+|\d+ ?(?:'|ft\.?|feet|foot)[ -]?\d+ ?\D{1,6}"
-)
-
-
+_PIECES = regex.compile(r"[\d ]+|\d+:\d+(?::\d+)?|\d+ ?h ?\d+|\d+ ?(?:'|ft\.?|feet|foot)[ -]?\d+ ?\D{1,6}")
+_GROUPED = regex.compile(r"\d{1,3}(?: \d{3})+")
+"""One number, or several beside one another: 4 700."""
 _WHOLE_DAY = regex.compile(
-    r"(?<![\d.,:])0{1,2}(?<hour>:00| ?(?:[时時点點]|h|uhr|часов|heures?|horas?))? ?(?:[-~至到]|to|bis|à|a|до|から) ?24"
-    r"(?(hour)|(?=:00| ?(?:[时時点點]|h|uhr|o'clock|hours|часов|heures|horas)))(?:(?::00)|(?![\d.,:]))"
+    r"(?<![\d.,:])0{1,2}(?:(?::00|[时時点點])? ?[-~至到] ?24(?::00)?[时時点點]| ?(?:-|bis) ?24 uhr"
+    r"|:00 ?(?:[-~]|to|bis|à|a|до) ?24:00)"
 )
-"""From 0 to 24 o'clock: who names the day need not say so."""
+"""From 0 to 24 o'clock: who names the day need not say so. 0 to 24 hours may be how long something takes."""
 
 
 @dataclass
@@ -61,7 +59,7 @@ class Side:
 
     @classmethod
     def read(cls, text: str, language: str) -> Side:
-        amounts = _drop_whole_days(text, read_amounts(text, language))
+        amounts = read_amounts(text, language)
         fractions = list_fractions(text, language)
         asked = {key for amount in check_each(amounts) for reading in amount.readings for key in list_asked(reading)}
         keys = asked.union(*(list_pieces(amount) for amount in check_each(amounts)))
@@ -92,18 +90,27 @@ class Side:
         pieces = list_pieces(amount)
         if amount.readings[0].unit == "ft":  # two railways are no two feet
             return not (pieces and self._list_in_digits().issuperset(pieces))
-        return not (pieces and self.asked.issuperset(pieces))
+        if not pieces or not self.asked.issuperset(pieces):
+            return True
+        return _GROUPED.fullmatch(fold_text(amount.text)) is not None and not self._has_in_order(pieces)
 
     def _list_in_digits(self) -> set[Key]:
         """What amounts in digits mean."""
         return {key for amount in self.amounts if not amount.spelled for r in amount.readings for key in list_asked(r)}
 
+    def _has_in_order(self, pieces: Sequence[Key]) -> bool:
+        """Whether numbers stand here one after the other: 747-400 is 747 400, and 700 4-kilowatt is no 4 700."""
+        said = iter(sorted(self.amounts, key=lambda amount: amount.start))
+        return all(any(piece in set(list_keys(amount)) for amount in said) for piece in pieces)
 
-def _drop_whole_days(text: str, amounts: list[Amount]) -> list[Amount]:
-    """Without the hours of whole days."""
-    folded, places = fold_with_places(text)
-    days = [(places[day.start()], places[day.end() - 1]) for day in _WHOLE_DAY.finditer(folded)]
-    return [amount for amount in amounts if not any(start <= amount.start <= end for start, end in days)]
+    def drop_whole_days(self, other: Side) -> Side:
+        """Without the hours of whole days, where the other side does not say them."""
+        if not _WHOLE_DAY.search(fold_text(other.text)) and ("quantity", Fraction(24)) in other.keys:
+            return self
+        folded, places = fold_with_places(self.text)
+        days = [(places[day.start()], places[day.end() - 1]) for day in _WHOLE_DAY.finditer(folded)]
+        kept = [amount for amount in self.amounts if not any(start <= amount.start <= end for start, end in days)]
+        return replace(self, amounts=kept)
 
 
 def list_keys(amount: Amount) -> Iterator[Key]:
@@ -130,7 +137,7 @@ def list_asked(reading: Reading) -> Iterator[Key]:
 
 
 def list_pieces(amount: Amount) -> list[Key]:
-    """The runs of digits apart, of a time or between spaces: 10:30 is a score as well. 4 700 is one number."""
+    """The runs of digits apart, of a time or of groups between spaces: 10:30 is a score as well."""
     if amount.text.isdecimal() or (amount.kind != "time" and not {" ", "'"} & set(amount.text)):
         return []
     folded = fold_text(amount.text)
