@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -62,17 +63,28 @@ class Processes:
         return children(self.server.pid, "search_process")
 
     def connect(self, pid: int) -> Connection:
-        """A connection to one of the processes: the others are halted while it is made."""
+        """A connection to one of the processes: the others are halted while it is made.
+
+        One that is halted while it holds the lock of the ledger holds up this one, too: then it is tried again.
+        """
         others = [other for other in (self.server.pid, *self.searching) if other != pid]
-        for other in others:
-            os.kill(other, signal.SIGSTOP)
-        try:
-            connection = Connection(self.server.url)
-            connection.ask("GET", "/healthz") if pid == self.server.pid else wait_for(lambda: connection.is_with(pid))
-        finally:
+        until = time.monotonic() + 60
+        while True:
             for other in others:
-                os.kill(other, signal.SIGCONT)
-        return connection
+                os.kill(other, signal.SIGSTOP)
+            try:
+                connection = Connection(self.server.url)
+                since = time.monotonic()
+                while time.monotonic() - since < 3:
+                    if connection.is_with(pid):
+                        return connection
+                    time.sleep(0.02)
+            finally:
+                for other in others:
+                    os.kill(other, signal.SIGCONT)
+            connection.close()
+            assert time.monotonic() < until
+            time.sleep(0.1)
 
     def answered(self, pid: int) -> float:
         """How many requests a search process has answered itself."""
