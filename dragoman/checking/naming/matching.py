@@ -64,10 +64,8 @@ _KATAKANA = regex.compile(r"[\p{Hiragana}ー・＝]*[\p{Katakana}ー・＝]{2,}[
 _KATAKANA_FORM = regex.compile(r"[\p{Katakana}ー]{2,}")
 _HAN = regex.compile(r"\p{Han}")
 _HONORIFIC = "(?:さん|氏|選手|様|君)"
-_JAPANESE = regex.compile(
-    r"(?!.*(?:oo|ee|-))(?:(?:[kgmnbprh]y|[kgsznhbpmrfjwydt]|sh|t?ch|ts)?[aiueo]|n|m(?=[bpm])|h|([kspt])(?=\1)|t(?=c))+"
-)
-"""A name that may be Japanese by its letters."""
+_ELSEWHERE = regex.compile("oo|ee|[-xq]|zh|ng$")
+"""What a Korean or Chinese name may have and a Japanese one has not: *Moon Jae-in*."""
 _HIRAGANA = regex.compile(r"[\p{Hiragana}ー]+")
 _ACRONYM = regex.compile(r"(?:\p{Lu}\.?){2,6}")
 _NOUN_AFTER = regex.compile(r"[-‑]\p{L}{4}")
@@ -281,8 +279,9 @@ def _score_words(row: Sequence[Name], pair: Pair, knowledge: Knowledge) -> list[
 def _has_form(words: Sequence[str], target: Side, knowledge: Knowledge) -> bool | None:
     """Whether the other side has one of the forms that its language may write a name in.
 
-    None where it has none and none in kanji is known, or the name does not sound Japanese: others may be written as
-    they sound, and 文在寅 is not listed. A form of one sign, as 森 of *Mori*, vouches only before さん and the like.
+    None where it has none and none in kanji is known, or the name is Korean or Chinese by its letters: others may be
+    written as they sound, and 文在寅 is not listed. A form of one sign, as 森 of *Mori*, vouches only before さん and
+    the like.
     """
     bare = tuple(word.removesuffix("'s").removesuffix("’s") for word in words)
     forms = knowledge.name_forms(bare, target.language)
@@ -292,7 +291,7 @@ def _has_form(words: Sequence[str], target: Side, knowledge: Knowledge) -> bool 
     spoken = (form for form in forms if _KATAKANA_FORM.fullmatch(form))
     if any(find_katakana(form).search(target.text) for form in spoken):
         return True
-    return False if in_kanji and all(map(_JAPANESE.fullmatch, map(fold_name, bare))) else None
+    return False if in_kanji and not any(map(_ELSEWHERE.search, map(fold_name, bare))) else None
 
 
 def _find_form(form: str, text: str) -> bool:
