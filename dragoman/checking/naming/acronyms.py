@@ -49,10 +49,10 @@ iss mks мкс
 
 def _number_rows() -> dict[str, frozenset[int]]:
     rows: dict[str, set[int]] = defaultdict(set)
-    for number, row in enumerate(_ROWS.strip().split("\n")):
+    for place, row in enumerate(_ROWS.strip().split("\n")):
         for acronym in row.split():
-            rows[fold_name(acronym)].add(number)
-    return {acronym: frozenset(numbers) for acronym, numbers in rows.items()}
+            rows[fold_name(acronym)].add(place)
+    return {acronym: frozenset(found) for acronym, found in rows.items()}
 
 
 _NUMBERS = _number_rows()
@@ -85,4 +85,4 @@ def _find_rows(acronym: str) -> frozenset[int]:
 
 
 def _bare(acronym: str) -> str:
-    return _POSSESSIVE.sub("", acronym).replace(".", "")
+    return str(_POSSESSIVE.sub("", acronym)).replace(".", "")
