@@ -49,10 +49,10 @@ iss mks мкс
 
 def _number_rows() -> dict[str, frozenset[int]]:
     rows: dict[str, set[int]] = defaultdict(set)
-    for place, row in enumerate(_ROWS.strip().split("\n")):
+    for line, row in enumerate(_ROWS.strip().split("\n")):
         for acronym in row.split():
-            rows[fold_name(acronym)].add(place)
-    return {acronym: frozenset(found) for acronym, found in rows.items()}
+            rows[fold_name(acronym)].add(line)
+    return {acronym: frozenset(lines) for acronym, lines in rows.items()}
 
 
 _NUMBERS = _number_rows()
