@@ -185,11 +185,30 @@ def test_what_is_denied_and_not_so_in_english_is_a_doubt(
         ("ja", "トム、ありがとう。", "Thank you, Tom.", "Thank you, Fakhfakh."),
         (
             "ja",
-            "首位打者の森が犠打を決めた。",
+            "首位打者の森選手が犠打を決めた。",
             "Mori, the leading hitter, bunted.",
             "Honda, the leading hitter, bunted.",
         ),
         ("ja", "昨日、佐藤さんが来た。", "Sato came yesterday.", "Watanabe came yesterday."),
+        (
+            "ja",
+            "文在寅大統領が月曜日に訪問した。",
+            "President Moon Jae-in visited on Monday.",
+            "President Watanabe visited on Monday.",
+        ),
+        (
+            "de",
+            "Der Premierminister trat am Montag zurück.",
+            "The Prime Minister resigned on Monday.",
+            "The Attorney General resigned on Monday.",
+        ),
+        (
+            "de",
+            "Das FBI ermittelt seit Montag in diesem Fall.",
+            "The FBI has been investigating this case since Monday.",
+            "The CIA has been investigating this case since Monday.",
+        ),
+        ("ja", "国は認めた。", "The country agreed.", "Yesterday Kuni agreed."),
     ],
 )
 def test_neither_a_title_nor_a_word_of_grammar_stands_for_a_name(

@@ -66,6 +66,10 @@ RIGHT = [
     ("ja", "マクナニーを迎えた。", "They greeted McEnany."),
     ("ja", "ひらまつ病院の医者", "A doctor of Hiramatsu hospital"),
     ("ja", "フレンチトーストを食べた。", "She ate French toast."),
+    ("ja", "昨日、なりたさんが来た。", "Narita came yesterday."),
+    ("ja", "林さんは先生です。", "Mr. Hayashi is a teacher."),
+    ("de", "Der IWF warnte am Montag vor einer Rezession.", "The IMF warned of a recession on Monday."),
+    ("ru", "МВФ предупредил в понедельник.", "The IMF warned on Monday."),
 ]
 WRONG = [
     ("ru", "Он прибыл из Южной Кореи.", "He came from New Zealand.", "New Zealand"),
@@ -88,10 +92,27 @@ WRONG = [
     ("de", "Peter sah es.", "Wang saw it.", "Wang"),
     ("ja", "フレンチトーストを食べた。", "She ate German toast.", "German"),
     ("ja", "ひらまつ病院の医者", "A doctor of Kawasaki hospital", "Kawasaki"),
+    ("ja", "佐藤さんは本があります。", "Ms. Arima has a book.", "Arima"),
+    ("ja", "今日は行かないと言った。", "It was Kanai who said so.", "Kanai"),
+    ("ja", "医者になりたいと言った。", "A doctor, Narita said.", "Narita"),
+    ("ja", "彼は帰宅したら寝た。", "Later at home Shitara slept.", "Shitara"),
+    ("ja", "彼はいまだに来ない。", "Until now Imada does not come.", "Imada"),
+    ("ja", "佐藤が選挙に勝った。", "Flores won the election.", "Flores"),
+    ("ja", "彼は日本の人です。", "It was Jin who is Japanese.", "Jin"),
+    ("ja", "祭りは年に一度ある。", "Once more Toshi has a festival.", "Toshi"),
+    ("ja", "彼は中に入った。", "Then Naka went in.", "Naka"),
+    ("ja", "国は認めた。", "Then Kuni agreed.", "Kuni"),
+    ("de", "Eine enge Straße führt ins Dorf.", "A narrow road leads to the village in England.", "England"),
+    ("de", "Sie holen Wasser.", "They fetch water in Holland.", "Holland"),
+    ("de", "Nordirland stimmte ab.", "It was Ireland that voted.", "Ireland"),
+    ("fr", "La Chine a voté.", "They voted in Indochina.", "Indochina"),
+    ("de", "Das FBI ermittelt seit Montag.", "The CIA is investigating since Monday.", "CIA"),
+    ("de", "Die UN stimmten ab.", "The UNHCR voted.", "UNHCR"),
 ]
 
 
 LOST = [
+    ("fr", "La Finlande a gagné.", "It won and is fine.", "Finlande"),
     ("de", "Am Mittag kam Dennis Hofmann zurück.", "At noon he came back.", "Dennis Hofmann"),
     ("de", "Der Verlag lud Clara Hornung ein.", "The publisher invited her.", "Clara Hornung"),
     ("de", "Abends las Robert Schelling daraus.", "In the evening he read from it.", "Robert Schelling"),
@@ -172,8 +193,13 @@ def test_katakana_is_read_with_its_small_signs(katakana: str, read: str) -> None
 
 
 def test_words_that_are_seldom_written_with_a_capital_are_known() -> None:
-    assert all(map(is_small, ["courage", "earlier", "avoid", "brands", "majorité", "сегодня"]))
-    assert not any(map(is_small, ["wang", "khan", "maria", "peter", "paris", "turkey", "обама"]))
+    assert all(is_small(word, "en") for word in ["courage", "earlier", "avoid", "brands"])
+    assert is_small("majorité", "fr") and is_small("сегодня", "ru")
+    assert not any(is_small(word, "en") for word in ["wang", "khan", "maria", "peter", "paris", "turkey"])
+    assert not any(
+        is_small(word, "en") for word in ["flores", "porter", "campos", "guerra", "pence", "gloria", "weiss"]
+    )
+    assert not is_small("обама", "ru")
 
 
 def test_english_is_spelt_in_the_sounds_of_katakana() -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import regex
+
 from dragoman.checking.naming.folding import fold_name
 
-__all__ = ["is_designation", "is_office"]
+__all__ = ["has_office", "is_designation"]
 
-_OFFICES = frozenset(
-    """
-    ambassador attorney captain ceo chairman chancellor chief colonel commander commissioner coach counsel deputy
-    director editor executive fathers general governor inspector judge justice king lieutenant lord manager mayor
-    minister mp officer official premier president professor queen representative secretary senator spokesman
-    """.split()  # noqa: SIM905
-)
-"""Persons by what they are: a translator may call them otherwise, *Prime Minister* and *Premier*."""
+_OFFICES = {
+    "minister": ("minist", "premier", "kanzler", "премьер", "υπουργ"), "premier": ("minist", "premier", "премьер"),
+    "president": ("prasident", "presiden", "президент", "προεδρ"), "chancellor": ("kanzler", "chancelier", "canciller"),
+    "secretary": ("minister", "ministr", "sekretar", "secretar", "секретар", "министр", "υπουργ", "γραμματε"),
+    "general": ("general", "генерал", "γενικ"), "governor": ("gouverneur", "gobernador", "губернатор", "κυβερνητ"),
+    "mayor": ("burgermeister", "maire", "alcalde", "мэр", "δημαρχ"), "senator": ("senat", "сенатор", "γερουσιαστ"),
+    "king": ("konig", "roi", "rey", "корол", "βασιλ"), "queen": ("konigin", "reine", "reina", "королев", "βασιλισσ"),
+    "judge": ("richter", "juge", "juez", "судь", "δικαστ"), "justice": ("richter", "juge", "juez", "судь", "δικαστ"),
+}  # fmt: skip
+"""English offices, and words for each in other languages: *Prime Minister* is *Premier*."""
 
 _ENGLISH = frozenset(
     """
@@ -83,12 +87,12 @@ _OTHER_LANGUAGES = frozenset(
     internationale kaiser kaiserin kammer kammergericht katholische kirche kommissar kommission konferenz kongress
     konig konigin konigliche krieg landgericht minister ministerin ministerium museum nationale oberste oberster
     parlament partei papst polizei prasident prinz prinzessin rat senat senator sprecher sprecherin tribunal
-  universitat verband verein verfassungsgericht vertrag weltkrieg zentralbank
-     allgemeiner aussenminister aussenministerium bundeskanzler bundeskanzlerin bundesregierung bundesrat
-     bundestag burgermeister finanzminister finanzministerium generaldirektor generalstaatsanwalt
-     generalversammlung grosse haus innenminister justizminister landesregierung ministerprasident nationalversammlung
-     nobelpreis oberburgermeister premier premierminister regierung republik sicherheitsrat staatsanwaltschaft
-     staatsprasident staatssekretar verteidigungsminister vizeprasident weisse weissen weisses
+    universitat verband verein verfassungsgericht vertrag weltkrieg zentralbank
+    allgemeiner aussenminister aussenministerium bundeskanzler bundeskanzlerin bundesregierung bundesrat
+    bundestag burgermeister finanzminister finanzministerium generaldirektor generalstaatsanwalt
+    generalversammlung grosse haus innenminister justizminister landesregierung ministerprasident nationalversammlung
+    nobelpreis oberburgermeister premier premierminister regierung republik sicherheitsrat staatsanwaltschaft
+    staatsprasident staatssekretar verteidigungsminister vizeprasident weisse weissen weisses
     """.split()  # noqa: SIM905
 )
 
@@ -111,10 +115,12 @@ def is_designation(written: str, language: str) -> bool:
     return folded in _OTHER_LANGUAGES or (language in _INFLECTED and _stem(folded) in _stems())
 
 
-def is_office(written: str, language: str) -> bool:
-    """Whether an English word is the name of an office."""
+def has_office(written: str, language: str, text: str) -> bool:
+    """Whether an English word is the name of an office that the other text has."""
     folded = fold_name(written).removesuffix("'s").removesuffix("'")
-    return language == "en" and (folded in _OFFICES or folded.removesuffix("s") in _OFFICES)
+    words = _OFFICES.get(folded, _OFFICES.get(folded.removesuffix("s"), ())) if language == "en" else ()
+    other = fold_name(text) if words else ""
+    return any(regex.search(rf"(?<!\p{{L}})(?:\p{{L}}{{4,}})?{word}", other) for word in words)
 
 
 def _stem(folded: str) -> str:

@@ -10,7 +10,8 @@ import regex
 
 from dragoman.checking.check import Reason
 from dragoman.checking.knowledge import Knowledge, Vectors
-from dragoman.checking.naming.designations import is_designation, is_office
+from dragoman.checking.naming.acronyms import are_other_acronyms
+from dragoman.checking.naming.designations import has_office, is_designation
 from dragoman.checking.naming.folding import fold_name
 from dragoman.checking.naming.hidden import add_hidden_names
 from dragoman.checking.naming.names import (
@@ -62,6 +63,9 @@ LONGEST_ROW = 40
 _KATAKANA = regex.compile(r"[\p{Hiragana}ー・＝]*[\p{Katakana}ー・＝]{2,}[\p{Hiragana}ー・＝]*")
 _KATAKANA_FORM = regex.compile(r"[\p{Katakana}ー]{2,}")
 _HAN = regex.compile(r"\p{Han}")
+_HONORIFIC = "(?:さん|氏|選手|様|君)"
+_ELSEWHERE = regex.compile("oo|ee|[-xq]|zh|ng$")
+"""What a Korean or Chinese name may have and a Japanese one has not: *Moon Jae-in*."""
 _HIRAGANA = regex.compile(r"[\p{Hiragana}ー]+")
 _ACRONYM = regex.compile(r"(?:\p{Lu}\.?){2,6}")
 _NOUN_AFTER = regex.compile(r"[-‑]\p{L}{4}")
@@ -249,7 +253,8 @@ def _score_words(row: Sequence[Name], pair: Pair, knowledge: Knowledge) -> list[
         place is None and is_designation(name.text, pair.source.language)
         for name, place in zip(row, places, strict=True)
     ]
-    if all(designations) and (row[0].doubtful or (len(row) > 1 and is_office(row[-1].text, pair.source.language))):
+    named = len(row) > 1 and has_office(row[-1].text, pair.source.language, pair.target.text)
+    if all(designations) and (row[0].doubtful or named):
         return []
     has_form = _has_form(written_words, pair.target, knowledge)
     foreign = is_foreign(row[0].text, pair.source) and not is_foreign(row[0].text, pair.target)
@@ -274,19 +279,23 @@ def _score_words(row: Sequence[Name], pair: Pair, knowledge: Knowledge) -> list[
 def _has_form(words: Sequence[str], target: Side, knowledge: Knowledge) -> bool | None:
     """Whether the other side has one of the forms that its language may write a name in.
 
-    None where it has none and none in kanji is known: others are of foreign names, as they may sound. A form of one
-    sign, as 森 of *Mori*, must be a word.
+    None where it has none and none in kanji is known, or the name is Korean or Chinese by its letters: others may be
+    written as they sound, and 文在寅 is not listed. A form of one sign, as 森 of *Mori*, vouches only before さん and
+    the like.
     """
     bare = tuple(word.removesuffix("'s").removesuffix("’s") for word in words)
     forms = knowledge.name_forms(bare, target.language)
     in_kanji = [form for form in forms if _HAN.search(form)]
-    signs = {target.text[token.start : token.end] for token in target.tokens if token.end - token.start == 1}
-    if any(form in (target.text if len(form) > 1 else signs) for form in in_kanji):
+    if any(_find_form(form, target.text) for form in in_kanji):
         return True
     spoken = (form for form in forms if _KATAKANA_FORM.fullmatch(form))
     if any(find_katakana(form).search(target.text) for form in spoken):
         return True
-    return False if in_kanji else None
+    return False if in_kanji and not any(map(_ELSEWHERE.search, map(fold_name, bare))) else None
+
+
+def _find_form(form: str, text: str) -> bool:
+    return form in text if len(form) > 1 else regex.search(rf"(?<!\p{{Han}}){form}{_HONORIFIC}", text) is not None
 
 
 def _add_cosines(pairs: Sequence[Pair], names: Sequence[Sequence[NameScore]], knowledge: Knowledge) -> None:
@@ -294,11 +303,11 @@ def _add_cosines(pairs: Sequence[Pair], names: Sequence[Sequence[NameScore]], kn
     if knowledge.encode is None or not any(names):
         return
     candidates = [_list_candidates(pair.target, of_pair) for pair, of_pair in zip(pairs, names, strict=True)]
-    asked = [text for of_pair in names for name in of_pair for text in _list_asked(name)]
+    texts = [text for of_pair in names for name in of_pair for text in _list_asked(name)]
     words = list(dict.fromkeys(word for of_pair in candidates for word in of_pair))
     if not words:
         return
-    distinct = list(dict.fromkeys(asked))
+    distinct = list(dict.fromkeys(texts))
     of_names = dict(zip(distinct, knowledge.encode(distinct, knowledge.source), strict=True))
     of_words = dict(zip(words, knowledge.encode(words, knowledge.target), strict=True))
     for of_pair, nearby in zip(names, candidates, strict=True):
@@ -323,11 +332,11 @@ def _find_nearest(
 ) -> float:
     """The highest of the cosines, of words in katakana only of those that sound like the name, if little.
 
-    With ``lexical`` a word of grammar stands for no name.
+    Another acronym is near to each, and stands for none. With ``lexical`` a word of grammar stands for no name.
     """
     for place in np.argsort(-cosines):
         candidate = nearby[place]
-        if lexical is not None and not lexical[place]:
+        if (lexical is not None and not lexical[place]) or are_other_acronyms(name, candidate):
             continue
         if _KATAKANA.fullmatch(candidate) is None or sounds_like(name, candidate, knowledge) >= SPOKEN:
             return knowledge.scale(float(cosines[place]))

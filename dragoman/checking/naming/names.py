@@ -14,6 +14,7 @@ import regex
 
 from dragoman.checking.amounts import read_amounts
 from dragoman.checking.knowledge import TableView
+from dragoman.checking.naming.acronyms import are_other_acronyms, are_same_acronyms
 from dragoman.checking.naming.folding import fold_name
 from dragoman.checking.naming.places import UNSPACED
 from dragoman.checking.naming.small_words import is_small
@@ -27,7 +28,6 @@ __all__ = [
     "TITLES",
     "WORD",
     "Name",
-    "are_other_acronyms",
     "begins_sentence",
     "compare_writing",
     "find_names",
@@ -58,7 +58,6 @@ _LATIN_WORD = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{Nd}]*(?:['’.][\p{Lati
 _BEGINNING = regex.compile(r"(?:(?:^|[.!?…:;\n]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*|[\"“”„«»‘'(\[¿¡])$")
 """What stands before a sentence, or part of one, that may begin with a capital; a quotation that ends is none."""
 _ACRONYM = regex.compile(r"(?:[A-Z]\.?){2,6}(?:['’]s)?")
-_POSSESSIVE = regex.compile("['’]s$")
 _INFLECTED = 0.75
 _COMPOUNDING = frozenset({"de", "nl", "da", "sv", "nb", "nn", "is", "fi", "et", "hu"})
 """Languages that write a name and a noun as one word: *Muslimbruderschaft*."""
@@ -121,7 +120,9 @@ def _is_common(written: str, language: str, common: frozenset[str]) -> bool:
     beginning = written.replace("’", "'").partition("'")[0]
     if fold_name(written) in common or fold_name(beginning) in common or is_function_word(beginning, language):
         return True
-    return written.endswith(_ORDINARY.get(language, ())) or (not written.isupper() and is_small(beginning.lower()))
+    return written.endswith(_ORDINARY.get(language, ())) or (
+        not written.isupper() and is_small(beginning.lower(), language)
+    )
 
 
 def _has_name_after(side: Side, words: Sequence[regex.Match[str]], place: int) -> bool:
@@ -141,6 +142,8 @@ def is_written(name: Name, pair: Pair, view: TableView | None) -> bool:
         not are_other_acronyms(name.text, other) and compare_writing(folded, fold_name(other)) >= _INFLECTED
         for other in _list_words(pair.target)
     ):
+        return True
+    if any(are_same_acronyms(name.text, other) for other in _list_words(pair.target)):
         return True
     if _ACRONYM.fullmatch(name.text) and any(
         _ACRONYM.fullmatch(other) and not are_other_acronyms(name.text, other) for other in _list_words(pair.target)
@@ -181,14 +184,6 @@ def compare_writing(first: str, second: str) -> float:
     if first[:2] != second[:2] or (len(shorter) <= _SHORT and not longer.startswith(shorter)):
         return 0.0
     return SequenceMatcher(None, first, second, autojunk=False).ratio()
-
-
-def are_other_acronyms(first: str, second: str) -> bool:
-    """Whether two words are acronyms in Latin letters, and not one: IAEA is no IAAF. UN and UNO, NATO and OTAN are."""
-    if _ACRONYM.fullmatch(first) is None or _ACRONYM.fullmatch(second) is None:
-        return False
-    shorter, longer = sorted((_POSSESSIVE.sub("", word).replace(".", "") for word in (first, second)), key=len)
-    return not longer.startswith(shorter) and sorted(shorter) != sorted(longer)
 
 
 def is_foreign(written: str, side: Side) -> bool:

@@ -64,11 +64,17 @@ _BORROWED = {
     "scottish": "スコティッシュ", "swedish": "スウェディッシュ", "turkish": "ターキッシュ", "polish": "ポーリッシュ",
     "danish": "ダニッシュ", "dutch": "ダッチ", "swiss": "スイス", "welsh": "ウェルシュ", "greek": "グリーク",
     "european": "ヨーロピアン", "portuguese": "ポルトギーズ", "vietnamese": "ベトナミーズ", "mexican": "メキシカン",
-    "hawaiian": "ハワイアン", "african": "アフリカン", "asian": "アジアン", "australian": "オージー",
+    "hawaiian": "ハワイアン", "african": "アフリカン", "asian": "アジアン",
 }  # fmt: skip
 """English adjectives in Japanese words, as in フレンチトースト."""
 _COUNTRY = regex.compile("(?<=.{4})(?:land|union|isch|i?stan)$")
 """What a people lacks that its country has: *Russen*, *Sowjets*, *Afghan*."""
+
+_PEOPLES = {"irland": ("ire", "iren", "irin", "irinnen"), "estland": ("este", "esten", "estin", "estinnen")}
+"""German ones that are too short to be recognised so."""
+_DIRECTION = regex.compile(r"^(?:sud|nord|ost|west|mittel|zentral){1,2}(?=.{4})")
+_APART = frozenset({"nordirland"})
+"""German places with a direction that are listed nowhere, and are not a part of the other one."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +234,18 @@ def _stands_in(name: str, place: int, text: str, words: Sequence[str], language:
         return regex.search(rf"(?<!\p{{L}}){regex.escape(name)}(?!\p{{L}})", text) is not None
     parts = [part for part in parts if len(part) > _LEAST]
     forms = {form for word in words for form in _list_forms(word, language)}
-    return all(any(_is_form(part, form) or _is_people(part, form) for form in forms) for part in parts)
+    if language == "de":
+        forms |= {bare for form in forms if (bare := _leave_out_direction(form)) != form}
+    return all(
+        any(_is_form(part, form) or _is_people(part, form) or form in peoples for form in forms)
+        for part, peoples in ((part, _PEOPLES.get(part, ()) if language == "de" else ()) for part in parts)
+    )
+
+
+def _leave_out_direction(word: str) -> str:
+    """*Europa* of *Südeuropa*; a word that is listed stays, and Nordirland is not Ireland."""
+    names = _names("de")
+    return word if word in _APART or (names is not None and word in names.by_name) else _DIRECTION.sub("", word)
 
 
 def _list_forms(word: str, language: str) -> Iterator[str]:
@@ -241,9 +258,7 @@ def _list_forms(word: str, language: str) -> Iterator[str]:
 def _is_people(part: str, word: str) -> bool:
     """Whether a word is the people of a country: *Russen* of *Russland*, *Afghan* of *Afghanistan*."""
     people = _COUNTRY.sub("", part)
-    if people != part and word.startswith(people) and len(word) <= len(people) + _LEAST:
-        return True
-    return part.endswith("land") and word in (part[:-4] + "e", part[:-4] + "en")  # Iren
+    return people != part and word.startswith(people) and len(word) <= len(people) + _LEAST
 
 
 def _is_form(part: str, word: str) -> bool:
@@ -254,6 +269,4 @@ def _is_form(part: str, word: str) -> bool:
     if adjective != part and word.startswith(adjective) and len(word) <= len(adjective) + len("ого"):
         return True
     stem = _OTHERWISE.get(part) or part[: max(_STEM, round(0.6 * len(part)))]
-    if word.startswith(stem) or (len(stem) > _STEM and stem in word):  # as in a compound
-        return True
-    return len(part) > _STEM and word.endswith(part)  # Südeuropa
+    return word.startswith(stem) or (len(stem) > _STEM and stem in word)  # as in a compound

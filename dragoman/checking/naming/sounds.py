@@ -5,12 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 import regex
 
 from dragoman.checking.knowledge import Knowledge
+from dragoman.checking.naming.acronyms import are_other_acronyms
 from dragoman.checking.naming.katakana import list_spoken, romanise_katakana
-from dragoman.checking.naming.names import CAPITALISED_NOUNS, CASED, WORD, are_other_acronyms
+from dragoman.checking.naming.names import CAPITALISED_NOUNS, CASED, WORD
 from dragoman.checking.sentence import Pair, Side
 from dragoman.deadline import check_each
 
@@ -31,9 +33,11 @@ _SILENT = 4
 _ALIKE = str.maketrans("vz", "bs")
 """Letters of katakana that English may have another for: ヴ, and the ズ of James."""
 _KATAKANA = regex.compile(r"[\p{Katakana}ー]{2,}")
-_HIRAGANA = regex.compile(r"\p{Hiragana}{3,}")
-_LEAST_HIRAGANA = 5
-"""Letters of a name that may be written in hiragana, which is grammar else: it must sound so exactly."""
+_HIRAGANA = regex.compile(
+    r"\p{Hiragana}{3,20}?(?=さん|ちゃん|くん|氏|様|君|選手)"
+    r"|(?<![\p{Hiragana}\p{Han}])\p{Hiragana}{3,20}(?=病院|大学|銀行|市|県|駅)"
+)
+"""What may be a name in hiragana, by what stands after it: hiragana is grammar else."""
 _PARTICLES = regex.compile("^(?:[وفبكل]?ال|لل|[وبلكف])(?=.{3})")
 """What Arabic writes at the beginning of a word: the article, *and*, *in*, *to*."""
 _SOUNDS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -104,6 +108,8 @@ def measure_sound(name: str, pair: Pair, knowledge: Knowledge, *, small: bool = 
     if pair.target.language in _SPELLING and _is_spelt_out(name, pair.target.text, language, romanise):
         return _SPELT
     if pair.target.language == "ja":
+        if any(letters == romanise(run) for run in _HIRAGANA.findall(pair.target.text)):
+            return 1.0
         return _sound_as_katakana(letters, pair.target.text, romanise)
     candidates = {romanise(word[:LONGEST]) for word in _list_words(name, pair.target, romanise, small=small)}
     if pair.target.language == "ar":
@@ -117,7 +123,12 @@ def sounds_like(name: str, katakana: str, knowledge: Knowledge) -> float:
     """How alike a name and words in katakana sound; all is alike where nothing says how a word is read."""
     if knowledge.romanise is None:
         return 1.0
-    return _sound_as_katakana(knowledge.romanise(name[:LONGEST]), katakana, knowledge.romanise)
+    return _remember_sound(knowledge.romanise(name[:LONGEST]), katakana, knowledge.romanise)
+
+
+@lru_cache(maxsize=10_000)
+def _remember_sound(letters: str, katakana: str, romanise: Callable[[str], str]) -> float:
+    return _sound_as_katakana(letters, katakana, romanise)
 
 
 def _list_words(name: str, side: Side, romanise: Callable[[str], str], *, small: bool) -> list[str]:
@@ -165,8 +176,6 @@ def _is_spelt_out(name: str, text: str, language: str, romanise: Callable[[str],
 
 def _sound_as_katakana(letters: str, text: str, romanise: Callable[[str], str]) -> float:
     """How alike a name and a word of Japanese sound; a part of a longer run of katakana counts less."""
-    if len(letters) >= _LEAST_HIRAGANA and any(letters in romanise(run) for run in _HIRAGANA.findall(text)):
-        return 1.0
     spoken = list_spoken(letters)
     parts: dict[str, bool] = {}
     for is_whole, part in check_each(_list_katakana(text, len(letters), romanise), 50):
