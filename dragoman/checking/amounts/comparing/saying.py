@@ -109,8 +109,8 @@ class Side:
             return self
         folded, places = fold_with_places(self.text)
         days = [(places[day.start()], places[day.end() - 1]) for day in _WHOLE_DAY.finditer(folded)]
-        kept = [amount for amount in self.amounts if not any(start <= amount.start <= end for start, end in days)]
-        return replace(self, amounts=kept)
+        amounts = [amount for amount in self.amounts if not any(start <= amount.start <= end for start, end in days)]
+        return replace(self, amounts=amounts)
 
 
 def list_keys(amount: Amount) -> Iterator[Key]:
