@@ -3,9 +3,10 @@
 python scripts/small_words.py dragoman/checking/naming/data/small_words.txt.gz
 
 The vocabulary is that of XLM-R: pieces of text of a hundred languages, with their log probabilities. A word that is
-likelier with a small letter than with a capital is no name, wherever a sentence begins with it. A line is one.
+likelier with a small letter than with a capital is no name where it begins a sentence. The file has a word a line.
 
-Beside it small_words_en.txt.gz is made: those that simplemma's English dictionary has, without what is a name as well.
+The command also makes small_words_en.txt.gz in the same folder: those of the words that simplemma's English dictionary
+has, without those that are names of persons, too.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ import regex
 
 from dragoman.checking.naming.folding import fold_name
 
-__all__ = ["are_other_acronyms", "are_same_acronyms"]
+__all__ = ["ACRONYM", "are_other_acronyms", "are_same_acronyms"]
 
-_ACRONYM = regex.compile(r"(?:[A-Z]\.?){2,6}(?:['’]s)?")
+ACRONYM = regex.compile(r"(?:[A-Z]\.?){2,6}(?:['’]s)?")
 _POSSESSIVE = regex.compile("['’]s$")
 _ROWS = """
 un uno onu оон οηε vn
@@ -70,7 +70,7 @@ def are_other_acronyms(first: str, second: str) -> bool:
 
     One may have a letter more (UN, UNO) or the letters in another order (IAEA, AIEA), unless both are listed.
     """
-    if _ACRONYM.fullmatch(first) is None or _ACRONYM.fullmatch(second) is None:
+    if ACRONYM.fullmatch(first) is None or ACRONYM.fullmatch(second) is None:
         return False
     if _find_rows(first) and _find_rows(second):
         return not _find_rows(first) & _find_rows(second)

@@ -14,7 +14,7 @@ import regex
 
 from dragoman.checking.amounts import read_amounts
 from dragoman.checking.knowledge import TableView
-from dragoman.checking.naming.acronyms import are_other_acronyms, are_same_acronyms
+from dragoman.checking.naming.acronyms import ACRONYM, are_other_acronyms, are_same_acronyms
 from dragoman.checking.naming.folding import fold_name
 from dragoman.checking.naming.places import UNSPACED
 from dragoman.checking.naming.small_words import is_small
@@ -57,7 +57,6 @@ _LATIN_WORD = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{Nd}]*(?:['’.][\p{Lati
 """Of a script without spaces, whose words may follow at once."""
 _BEGINNING = regex.compile(r"(?:(?:^|[.!?…:;\n]|[-–—] )[\s\"“”„«»‘'(\[¿¡-]*|[\"“”„«»‘'(\[¿¡])$")
 """What stands before a sentence, or part of one, that may begin with a capital; a quotation that ends is none."""
-_ACRONYM = regex.compile(r"(?:[A-Z]\.?){2,6}(?:['’]s)?")
 _INFLECTED = 0.75
 _COMPOUNDING = frozenset({"de", "nl", "da", "sv", "nb", "nn", "is", "fi", "et", "hu"})
 """Languages that write a name and a noun as one word: *Muslimbruderschaft*."""
@@ -145,8 +144,8 @@ def is_written(name: Name, pair: Pair, view: TableView | None) -> bool:
         return True
     if any(are_same_acronyms(name.text, other) for other in _list_words(pair.target)):
         return True
-    if _ACRONYM.fullmatch(name.text) and any(
-        _ACRONYM.fullmatch(other) and not are_other_acronyms(name.text, other) for other in _list_words(pair.target)
+    if ACRONYM.fullmatch(name.text) and any(
+        ACRONYM.fullmatch(other) and not are_other_acronyms(name.text, other) for other in _list_words(pair.target)
     ):
         return True
     compounding = pair.target.language in _COMPOUNDING and len(folded) >= _LEAST_IN_COMPOUND
