@@ -6,10 +6,8 @@ Each test ends by the client's timeout or the server's limits of files and memor
 from __future__ import annotations
 
 import json
-import re
 import select
 import socket
-import struct
 import sys
 import threading
 from collections import Counter
@@ -18,11 +16,10 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from tests.support.connections import CHUNKED, HEALTHZ, MORE, POST, answered, connected, error_of, faults_in
 from tests.support.searching import ndjson
-from tests.support.serving import Server, dragoman, http_client, server, wait_for
+from tests.support.serving import Server, dragoman, http_client, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -33,12 +30,6 @@ resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))
 os.execv(sys.executable, [sys.executable, "-m", "dragoman.cli.main", *sys.argv[1:]])
 """
 NDJSON = {"content-type": "application/x-ndjson"}
-POST = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n%s\r\n"
-CHUNKED = b"Transfer-Encoding: chunked\r\n"
-MORE = 300 << 20
-HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-LARGE = (b"10000\r\n" + b" " * 0x10000 + b"\r\n") * 64 + b"0\r\n\r\n"
-"""A body in chunks, of 4 MiB."""
 
 
 @pytest.fixture(scope="module")
@@ -58,51 +49,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running.limit_memory(2 * MORE)
     yield running
     running.kill()
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service without keys that has little patience and memory, and a collection."""
-    limits = {"upload_idle_seconds": 2, "body_bytes_per_second": 20_000, "send_idle_seconds": 2}
-    with server(tmp_path_factory.mktemp("opened"), as_shipped=True, concurrent_uploads=2, **limits) as running:
-        running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
-        running.limit_memory(2 * MORE)
-        yield running
-
-
-def connected(running: Server) -> socket.socket:
-    url = running.client.base_url
-    connection = socket.create_connection((url.host, url.port))
-    connection.settimeout(60)
-    return connection
-
-
-def answered(running: Server, request: bytes) -> bytes:
-    """All that comes back until the server closes the connection; a reset ends it too."""
-    with connected(running) as connection:
-        connection.sendall(request)
-        answer = b""
-        try:
-            while part := connection.recv(1 << 16):
-                answer += part
-        except ConnectionError:
-            pass
-        return answer
-
-
-def error_of(answer: bytes) -> tuple[int, str]:
-    """The status and kind of the one error body, which is all of the answer."""
-    head, _, content = answer.partition(b"\r\n\r\n")
-    body = json.loads(content)
-    assert body["message"] == body["detail"] == body["error"]
-    assert body["id"] == body["request_id"]
-    return int(head.split()[1]), body["error_type"]
-
-
-def faults_in(running: Server) -> str:
-    """All that the server has logged since its first error, if there is one."""
-    log = "".join(running.log)
-    return log[found.start() :] if (found := re.search(r"^.* ERROR |.*Traceback", log, re.MULTILINE)) else ""
 
 
 def alive(running: Server) -> bool:
@@ -305,110 +251,10 @@ def test_what_follows_the_last_request_of_a_connection_is_not_read(opened: Serve
     opened.client.delete("/v1/collections/c/documents/last").raise_for_status()
 
 
-@pytest.mark.parametrize(
-    "request_of_two_lengths",
-    [
-        POST % (b"/v1/search", b"application/json", b"Content-Length: 5\r\n" + CHUNKED) + b"0\r\n\r\n" + HEALTHZ,
-        POST % (b"/v1/search", b"application/json", CHUNKED + b"Content-Length: 0\r\n") + b"0\r\n\r\n" + HEALTHZ,
-        POST % (b"/v1/search", b"application/json", b"Content-Length: 5\r\nContent-Length: 6\r\n") + HEALTHZ,
-        b"POST /v1/search HTTP/1.0\r\nContent-Type: application/json\r\n" + CHUNKED + b"\r\n0\r\n\r\n" + HEALTHZ,
-    ],
-)
-def test_a_body_of_two_lengths_ends_the_connection(opened: Server, request_of_two_lengths: bytes) -> None:
-    assert error_of(answered(opened, request_of_two_lengths)) == (400, "malformed_body")
-
-
 def test_a_caller_without_a_key_cannot_send_two_lengths_either(guarded: Server) -> None:
     body = b"Content-Length: 4\r\n" + CHUNKED
     answer = answered(guarded, POST % (b"/v1/search", b"application/json", body) + b"0\r\n\r\n" + HEALTHZ)
     assert error_of(answer)[0] in (401, 429)
-
-
-@pytest.mark.parametrize(
-    "lengths",
-    [
-        b"Content-Length: 2\r\n" + CHUNKED,
-        CHUNKED + b"content-length: 4000000\r\n",
-        CHUNKED + b"Content-Length: 2\r\nExpect: 100-continue\r\n",
-        b"Content-Length: 2\r\nTransfer-Encoding:\r\n chunked\r\n",
-        b"Content-Length: 2\r\nContent-Length: 3\r\n",
-        b"Content-Length : 2\r\n",
-        b"Transfer-Encoding : chunked\r\n",
-        CHUNKED + CHUNKED,
-        *(
-            b"Transfer-Encoding: %s\r\n" % coding
-            for coding in (
-                b"gzip, chunked",
-                b"chunked, identity",
-                b"identity",
-                b"xchunked",
-                b"chunked;q=1",
-                b'"chunked"',
-                b"",
-            )
-        ),
-        CHUNKED + b"\r\n2 2\r\n",
-        CHUNKED + b"Expect: 100-continue\r\n\r\n-2\r\n",
-    ],
-)
-def test_a_faulty_length_is_answered_without_a_reset(opened: Server, lengths: bytes) -> None:
-    """However large the body; nothing of it, nor what follows it, is taken for a request."""
-    with connected(opened) as connection:
-        assert error_of(read_to_the_end(connection, lengths)) == (400, "malformed_body")
-    assert not faults_in(opened), faults_in(opened)
-
-
-@given(length=st.text("0123456789+-., \tabcxe_", max_size=6).filter(lambda text: len(lengths_in(text)) != 1))
-@settings(max_examples=40, deadline=None)
-def test_a_length_that_is_no_number_is_answered_without_a_reset(opened: Server, length: str) -> None:
-    with connected(opened) as connection:
-        answer = read_to_the_end(connection, b"Content-Length: %s\r\n" % length.encode())
-    assert error_of(answer) == (400, "malformed_body")
-
-
-def lengths_in(text: str) -> set[str]:
-    """The numbers of a field; RFC 9112 allows that one stands there several times. Empty where something else does."""
-    numbers = {part.strip(" \t") for part in text.split(",")}
-    return numbers if all(re.fullmatch("[0-9]+", number) for number in numbers) else set()
-
-
-def read_to_the_end(connection: socket.socket, lengths: bytes) -> bytes:
-    """All that comes back to a request with a large body and another one behind it; a reset raises."""
-    connection.sendall(POST % (b"/v1/search", b"application/json", lengths) + LARGE + HEALTHZ)
-    return b"".join(iter(lambda: connection.recv(1 << 16), b""))
-
-
-def test_a_faulty_body_that_is_reset_holds_up_no_other(opened: Server) -> None:
-    """Reading is paused while many lines wait for their turn, so that nothing shows the reset."""
-    many = b"1\r\n \r\n" * 2_000
-    with connected(opened) as connection:
-        connection.sendall(POST % (b"/v1/nothing", b"application/json", CHUNKED))
-        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 404")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        connection.sendall(many + b"zz\r\n")
-    few = b"1\r\n \r\n" * 200  # enough to wait for a turn, also where other processes take the time of parsing
-    body = b'd\r\n{"query":"x"}\r\n' + few + b"0\r\n\r\n"
-    with connected(opened) as connection:
-        connection.sendall(POST % (b"/v1/search", b"application/json", CHUNKED) + body)
-        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
-    assert not faults_in(opened), faults_in(opened)
-
-
-def test_a_request_with_a_faulty_body_is_not_carried_out(opened: Server) -> None:
-    """Also where the endpoint reads no body."""
-    opened.client.post("/v1/collections", json={"name": "kept", "language": "sw"}).raise_for_status()
-    faulty = b"DELETE /v1/collections/kept HTTP/1.1\r\nHost: localhost\r\n" + CHUNKED + b"\r\nzz\r\n"
-    assert error_of(answered(opened, faulty)) == (400, "malformed_body")
-    assert opened.client.delete("/v1/collections/kept").is_success
-
-
-def test_what_is_no_request_is_not_read_for_ever(opened: Server) -> None:
-    with connected(opened) as connection:
-        connection.sendall(POST % (b"/v1/search", b"application/json", b"Content-Length: 2\r\n" + CHUNKED))
-        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 400")
-        with pytest.raises(ConnectionError):
-            for _ in range(64):
-                connection.sendall(LARGE)
 
 
 def test_a_caller_without_a_key_that_is_too_fast_loses_its_connection(guarded: Server) -> None:
